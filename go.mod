@@ -1,0 +1,3 @@
+module github.com/xol-go/xol
+
+go 1.26.0
