@@ -1,3 +1,17 @@
 module github.com/xol-go/xol
 
 go 1.26.0
+
+require (
+	github.com/google/go-cmp v0.7.0
+	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
+	github.com/rogpeppe/go-internal v1.16.0
+	github.com/urfave/cli/v3 v3.14.0
+	golang.org/x/arch v0.33.0
+	golang.org/x/term v0.48.0
+)
+
+require (
+	golang.org/x/sys v0.50.0 // indirect
+	golang.org/x/tools v0.26.0 // indirect
+)
