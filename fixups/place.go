@@ -1,0 +1,206 @@
+package fixups
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Reloc is a field of slot code that is filled in once the addresses are known:
+// the Bits bits from bit Lsb of the Size-byte word at Off, in byte order Order.
+// Its value is (base + Addend - P) >> Shift, where P = Slot + Off if PCRel and
+// 0 otherwise; where the ISA addresses pages, base + Addend and P are first
+// rounded down to 1<<Page.
+type Reloc struct {
+	Addend int64
+	Off    uint16 // offset of the word in Code, bytes
+	Index  uint16 // BaseInsn: number of the instruction; BaseReg: register
+	Size   uint8  // bytes of the word: 1, 2, 4 or 8
+	Lsb    uint8  // lowest bit of the field
+	Bits   uint8  // width of the field
+	Shift  uint8  // bits dropped from the value
+	Page   uint8  // log2 of the page size, 0 for none
+	Base   Base
+	Check  Check
+	Order  Order
+	PCRel  bool
+}
+
+// Errors of Place.
+var (
+	// ErrReach means that the slot is out of the plan's reach; errors.As gives
+	// a [*ReachError] that says by how much.
+	ErrReach = errors.New("fixups: slot out of reach")
+	// ErrBases means that Bases lacks an address or register the plan asks for.
+	ErrBases = errors.New("fixups: base not given")
+	// ErrAlign means that the slot is not aligned as the plan asks.
+	ErrAlign = errors.New("fixups: slot not aligned")
+	// ErrReloc is a malformed relocation.
+	ErrReloc = errors.New("fixups: malformed relocation")
+)
+
+// ReachError says by how much a slot misses the reach of a plan.
+type ReachError struct {
+	Site, Slot uint64
+	Reach      Reach
+	Over       int64 // bytes above Reach.Max (positive) or below Reach.Min (negative), 0: wrong residue
+}
+
+func (e *ReachError) Error() string {
+	if e.Over == 0 {
+		return fmt.Sprintf("fixups: slot %#x is not at residue %d modulo %d from site %#x", e.Slot, e.Reach.Residue, e.Reach.Align, e.Site)
+	}
+	return fmt.Sprintf("fixups: slot %#x is out of reach of site %#x by %d bytes", e.Slot, e.Site, e.Over)
+}
+
+// Is makes errors.Is(err, ErrReach) true.
+func (e *ReachError) Is(target error) bool { return target == ErrReach }
+
+// Placing says in which byte orders Place writes: that of instructions and that
+// of data. The zero value is little-endian for both.
+type Placing struct{ Insn, Data End }
+
+// Place appends the slot code of p to dst, with every field filled in for the
+// given addresses, and returns the extended slice. The code is little-endian;
+// [PlaceOrder] serves other ISAs.
+//
+// It fails with a [*ReachError] if Slot is out of reach, [ErrAlign] if it is
+// misaligned, [ErrBases] if an address is missing. dst is returned unchanged
+// then.
+func Place(dst []byte, p *Plan, at Bases) ([]byte, error) {
+	return PlaceOrder(dst, p, at, Placing{})
+}
+
+// PlaceOrder is Place for a given byte order.
+func PlaceOrder(dst []byte, p *Plan, at Bases, o Placing) ([]byte, error) {
+	if len(p.Code) == 0 {
+		return dst, nil
+	}
+	if d := int64(at.Slot - at.Site); !p.Reach.Holds(d) {
+		return dst, &ReachError{Site: at.Site, Slot: at.Slot, Reach: p.Reach, Over: over(&p.Reach, d)}
+	}
+	if p.SlotAlign > 1 && at.Slot%uint64(p.SlotAlign) != 0 {
+		return dst, ErrAlign
+	}
+	n := len(dst)
+	dst = append(dst, p.Code...)
+	for i := range p.Relocs {
+		if err := p.Relocs[i].fill(dst[n:], &at, o); err != nil {
+			return dst[:n], err
+		}
+	}
+	return dst, nil
+}
+
+func over(r *Reach, d int64) int64 {
+	switch {
+	case d > r.Max:
+		return d - r.Max
+	case d < r.Min:
+		return d - r.Min
+	}
+	return 0
+}
+
+// Value returns the value of the field for the given addresses, before it is
+// cut to Bits bits.
+func (r *Reloc) Value(at *Bases) (int64, error) {
+	base, err := r.base(at)
+	if err != nil {
+		return 0, err
+	}
+	v := base + uint64(r.Addend)
+	var p uint64
+	if r.PCRel {
+		p = at.Slot + uint64(r.Off)
+	}
+	if r.Page != 0 {
+		v, p = v>>r.Page<<r.Page, p>>r.Page<<r.Page
+	}
+	return int64(v-p) >> r.Shift, nil
+}
+
+func (r *Reloc) base(at *Bases) (uint64, error) {
+	switch r.Base {
+	case BaseSite:
+		return at.Site, nil
+	case BaseSlot:
+		return at.Slot, nil
+	case BaseData:
+		if at.Data != 0 {
+			return at.Data, nil
+		}
+	case BaseInsn:
+		if at.Insn != nil {
+			return at.Insn(int(r.Index)), nil
+		}
+	case BaseReg:
+		if v, ok := at.Regs[Reg(r.Index)]; ok {
+			return v, nil
+		}
+	}
+	return 0, ErrBases
+}
+
+func (r *Reloc) fits(v int64) bool {
+	if r.Bits >= 64 {
+		return true
+	}
+	switch r.Check {
+	case CheckSigned:
+		n := 64 - r.Bits
+		return v<<n>>n == v
+	case CheckUnsigned:
+		return uint64(v)>>r.Bits == 0
+	}
+	return true
+}
+
+func (r *Reloc) valid(code int) bool {
+	return (r.Size == 1 || r.Size == 2 || r.Size == 4 || r.Size == 8) && r.Bits >= 1 && r.Bits <= 64 &&
+		int(r.Lsb)+int(r.Bits) <= 8*int(r.Size) && int(r.Off)+int(r.Size) <= code && r.Shift < 64 && r.Page < 64
+}
+
+func (r *Reloc) fill(code []byte, at *Bases, o Placing) error {
+	if !r.valid(len(code)) {
+		return ErrReloc
+	}
+	v, err := r.Value(at)
+	if err != nil {
+		return err
+	}
+	if !r.fits(v) {
+		return &ReachError{Site: at.Site, Slot: at.Slot, Over: v}
+	}
+	end := o.Insn
+	if r.Order == OrderData {
+		end = o.Data
+	}
+	word := code[r.Off : int(r.Off)+int(r.Size)]
+	mask := fieldMask(r.Lsb, r.Bits)
+	x := getWord(word, end)&^mask | uint64(v)<<r.Lsb&mask
+	putWord(word, x, end)
+	return nil
+}
+
+func getWord(b []byte, end End) uint64 {
+	var v uint64
+	for i := range b {
+		j := i
+		if end == LittleEndian {
+			j = len(b) - 1 - i
+		}
+		v = v<<8 | uint64(b[j])
+	}
+	return v
+}
+
+func putWord(b []byte, v uint64, end End) {
+	for i := range b {
+		j := i
+		if end == BigEndian {
+			j = len(b) - 1 - i
+		}
+		b[j] = byte(v)
+		v >>= 8
+	}
+}

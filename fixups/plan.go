@@ -1,0 +1,135 @@
+package fixups
+
+// Plan is everything a consumer needs to execute one site in one form. The
+// caller owns its storage and reuses it: making a plan in a Plan that was used
+// before does not allocate. All slices are read-only for the caller and valid
+// until the Plan is reused.
+type Plan struct {
+	Form     Form
+	Strategy Strategy
+	Far      bool // serves any slot; else the slot must be within Reach
+	Tail     Tail
+	Stop     Stop    // step: how the copy is stopped
+	Returns  Returns // calls: which return address is left
+	IsCall   bool    // Returns has a meaning
+
+	// Private: threads must not share the slot. X87: the last x87 instruction
+	// and data pointers differ. Alias: exact only if no memory operand overlaps
+	// the word being pushed (Env.Short asked for it).
+	Private, X87, Alias bool
+
+	SiteLen   uint8  // length of the site in bytes
+	SlotAlign uint16 // alignment of the slot in bytes, 0 or 1 for none
+	Stack     uint16 // bytes below the zone, or below the stack pointer, that are written
+	CopyLen   uint16 // step: offset in Code where the stop is expected on fall-through
+
+	// Clobbers are not preserved; Lost is the union of the points' lost sets.
+	Clobbers, Lost RegSet
+	Needs          Needs
+	Reach          Reach
+
+	Code    []byte  // template, Place fills the relocs in
+	Relocs  []Reloc // fields of Code
+	Escapes []Escape
+	Points  []Point // sorted by Off, one for each instruction boundary
+
+	Pre, Post, Abort Program // step
+	Emulate          Program // emulate
+
+	steps []Step // arena of the programs
+}
+
+// Reach is the range of Slot - Site for which a plan can be placed, both ends
+// included, and its residue: (Slot - Site) mod Align = Residue.
+type Reach struct {
+	Min, Max int64
+	Align    uint32 // 0 or 1: any
+	Residue  uint32
+}
+
+// Holds reports whether a displacement is in reach.
+func (r *Reach) Holds(d int64) bool {
+	if d < r.Min || d > r.Max {
+		return false
+	}
+	return r.Align <= 1 || uint64(d)%uint64(r.Align) == uint64(r.Residue)
+}
+
+// Needs is what a consumer must be able to do to run the programs of a plan.
+type Needs uint8
+
+// The needs.
+const (
+	NeedsVector      Needs = 1 << iota // read or write vector registers
+	NeedsSegmentBase                   // read segment bases
+	NeedsShadowStack                   // push to or pop from the shadow stack
+)
+
+// Names returns the frozen spellings: vector, segment-base, shadow-stack.
+func (n Needs) Names() []string {
+	var s []string
+	for i, name := range needNames {
+		if n>>i&1 != 0 {
+			s = append(s, name)
+		}
+	}
+	return s
+}
+
+var needNames = [...]string{"vector", "segment-base", "shadow-stack"}
+
+// Escape is a slot address that outlives the visit.
+type Escape struct {
+	Off  uint16 // offset in Code of the address
+	Kind EscapeKind
+}
+
+// Point is an instruction boundary inside slot code.
+type Point struct {
+	Off   uint16 // offset in Code
+	Insn  uint16 // which stolen instruction, 0 unless the form is region
+	State State
+	// Back brings a thread that is here to the site as if the copy had never
+	// begun; Forward brings it to the end of the site's work. HasBack and
+	// HasForward tell an absent program from an empty one.
+	Back, Forward       Program
+	HasBack, HasForward bool
+	Lost                RegSet // registers whose old value is gone after Back
+}
+
+// Reset empties p and keeps its storage.
+func (p *Plan) Reset() {
+	*p = Plan{
+		Code: p.Code[:0], Relocs: p.Relocs[:0], Escapes: p.Escapes[:0],
+		Points: p.Points[:0], steps: p.steps[:0],
+	}
+}
+
+// Program copies steps into p's storage and returns them as a program. Ports
+// build their programs with it.
+func (p *Plan) Program(steps ...Step) Program {
+	n := len(p.steps)
+	if cap(p.steps) == 0 {
+		p.steps = make([]Step, 0, 64)
+	}
+	p.steps = append(p.steps, steps...)
+	return p.steps[n:len(p.steps):len(p.steps)]
+}
+
+// PointAt returns the point at offset off of Code, nil if there is no
+// instruction boundary.
+func (p *Plan) PointAt(off uint64) *Point {
+	lo, hi := 0, len(p.Points)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		switch o := uint64(p.Points[mid].Off); {
+		case o == off:
+			return &p.Points[mid]
+		case o < off:
+			lo = mid + 1
+		default:
+			hi = mid
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package reloc
+
+import "github.com/xol-go/xol/fixups"
+
+// Info are the constants of an instruction set, as data.
+type Info struct {
+	Name      string // GOARCH spelling
+	ELF       uint16 // e_machine
+	Bits      int    // width of a word and of an address: 32 or 64
+	BigEndian bool   // byte order of data
+	InsnOrder fixups.End
+
+	MinLen, MaxLen int // length of an instruction, bytes
+	Align          int // alignment of an instruction, bytes
+
+	Trap         []byte   // breakpoint instruction
+	TrapAdvances int      // how far pc is past a trap when it is reported, bytes
+	Nops         [][]byte // canonical nops, shortest first
+
+	Regs  fixups.RegNames
+	SP    fixups.Reg
+	Flags fixups.Reg // flags register, RegNone if there is none
+
+	Branches []Branch // direct branches, shortest reach first
+	NearMin  int64    // Slot - Site that counts as near
+	NearMax  int64
+	NearOnly bool // every slot is near (386)
+
+	Zones []Zone // first row that matches holds
+
+	// NeedsContext: the ISA has exclusive windows or suffix words, so a plan
+	// made without Env.Code carries the hazard context-unknown.
+	NeedsContext bool
+}
+
+// Branch is a direct branch that the ISA has.
+type Branch struct {
+	Name     string // mnemonic
+	Size     int    // bytes
+	Min, Max int64  // displacement from the start of the branch
+	Cond     bool
+}
+
+// Zone says how many bytes below the stack pointer belong to whom, for a mode,
+// operating system and language (empty strings match all).
+type Zone struct {
+	Mode Mode
+	OS   OS
+	Lang Lang
+	Zone int // compilers keep data here
+	Kept int // signals or interrupts spare this much
+}
+
+// Order returns how [fixups.PlaceOrder] writes code for this ISA; dataBig
+// overrides the byte order of data.
+func (i *Info) Order(d DataOrder) fixups.Placing {
+	o := fixups.Placing{Insn: i.InsnOrder}
+	if i.BigEndian {
+		o.Data = fixups.BigEndian
+	}
+	switch d {
+	case DataLittle:
+		o.Data = fixups.LittleEndian
+	case DataBig:
+		o.Data = fixups.BigEndian
+	}
+	return o
+}
