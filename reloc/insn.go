@@ -14,7 +14,7 @@ type Insn struct {
 	AltLen  uint8    // length on the other vendor's processors, 0 where they agree
 	Class   fixups.Class
 	Flags   InsnFlags
-	Ext     [16]byte // the port's own
+	Ext     [2]uint64 // the port's own
 }
 
 // InsnFlags are facts about an [Insn].
