@@ -20,7 +20,7 @@ help:
 	@sed -n 's/^##//p' $(MAKEFILE_LIST)
 
 ##test        everything that must hold: installs what it needs, about 15 minutes
-test: deps lint generated unit race nocgo cross portable nested fuzz
+test: deps lint generated unit cheader race nocgo cross portable nested fuzz
 	@echo "make test: all passed"
 
 ##lint        gofmt, vet, staticcheck, module files, text rules
@@ -66,6 +66,9 @@ generated:
 unit:
 	$(GO) test ./...
 
+cheader:
+	.ci/cheader
+
 race:
 	$(GO) test -race ./...
 
@@ -87,4 +90,4 @@ nested:
 	cd $(NESTED) && $(GO) test ./...
 	cd $(NESTED) && $(GO) test -race -short ./...
 
-.PHONY: help test lint generate bench sweep fuzz deps deps-sweep generated unit race nocgo cross portable nested
+.PHONY: help test lint generate bench sweep fuzz deps deps-sweep generated unit cheader race nocgo cross portable nested
