@@ -1,0 +1,73 @@
+package x86
+
+import "github.com/xol-go/xol/fixups"
+
+// regsAMD64 is in the order in which registers are printed. st0 to st7 and mm0
+// to mm7 are the same storage under two names: sets name a register as the
+// instruction does, and an instruction that moves the x87 stack writes all of
+// st0 to st7.
+var regsAMD64 = fixups.RegNames{
+	{Num: 0, Name: "rax", Bits: 64}, {Num: 1, Name: "rdx", Bits: 64}, {Num: 2, Name: "rcx", Bits: 64}, {Num: 3, Name: "rbx", Bits: 64},
+	{Num: 4, Name: "rsi", Bits: 64}, {Num: 5, Name: "rdi", Bits: 64}, {Num: 6, Name: "rbp", Bits: 64}, {Num: 7, Name: "rsp", Bits: 64},
+	{Num: 8, Name: "r8", Bits: 64}, {Num: 9, Name: "r9", Bits: 64}, {Num: 10, Name: "r10", Bits: 64}, {Num: 11, Name: "r11", Bits: 64},
+	{Num: 12, Name: "r12", Bits: 64}, {Num: 13, Name: "r13", Bits: 64}, {Num: 14, Name: "r14", Bits: 64}, {Num: 15, Name: "r15", Bits: 64},
+	{Num: 130, Name: "r16", Bits: 64}, {Num: 131, Name: "r17", Bits: 64}, {Num: 132, Name: "r18", Bits: 64}, {Num: 133, Name: "r19", Bits: 64},
+	{Num: 134, Name: "r20", Bits: 64}, {Num: 135, Name: "r21", Bits: 64}, {Num: 136, Name: "r22", Bits: 64}, {Num: 137, Name: "r23", Bits: 64},
+	{Num: 138, Name: "r24", Bits: 64}, {Num: 139, Name: "r25", Bits: 64}, {Num: 140, Name: "r26", Bits: 64}, {Num: 141, Name: "r27", Bits: 64},
+	{Num: 142, Name: "r28", Bits: 64}, {Num: 143, Name: "r29", Bits: 64}, {Num: 144, Name: "r30", Bits: 64}, {Num: 145, Name: "r31", Bits: 64},
+	{Num: 49, Name: "flags", Bits: 64}, {Num: 50, Name: "es", Bits: 16}, {Num: 51, Name: "cs", Bits: 16}, {Num: 52, Name: "ss", Bits: 16},
+	{Num: 53, Name: "ds", Bits: 16}, {Num: 54, Name: "fs", Bits: 16}, {Num: 55, Name: "gs", Bits: 16}, {Num: 58, Name: "fsbase", Bits: 64},
+	{Num: 59, Name: "gsbase", Bits: 64}, {Num: 17, Name: "xmm0", Bits: 512}, {Num: 18, Name: "xmm1", Bits: 512}, {Num: 19, Name: "xmm2", Bits: 512},
+	{Num: 20, Name: "xmm3", Bits: 512}, {Num: 21, Name: "xmm4", Bits: 512}, {Num: 22, Name: "xmm5", Bits: 512}, {Num: 23, Name: "xmm6", Bits: 512},
+	{Num: 24, Name: "xmm7", Bits: 512}, {Num: 25, Name: "xmm8", Bits: 512}, {Num: 26, Name: "xmm9", Bits: 512}, {Num: 27, Name: "xmm10", Bits: 512},
+	{Num: 28, Name: "xmm11", Bits: 512}, {Num: 29, Name: "xmm12", Bits: 512}, {Num: 30, Name: "xmm13", Bits: 512}, {Num: 31, Name: "xmm14", Bits: 512},
+	{Num: 32, Name: "xmm15", Bits: 512}, {Num: 67, Name: "xmm16", Bits: 512}, {Num: 68, Name: "xmm17", Bits: 512}, {Num: 69, Name: "xmm18", Bits: 512},
+	{Num: 70, Name: "xmm19", Bits: 512}, {Num: 71, Name: "xmm20", Bits: 512}, {Num: 72, Name: "xmm21", Bits: 512}, {Num: 73, Name: "xmm22", Bits: 512},
+	{Num: 74, Name: "xmm23", Bits: 512}, {Num: 75, Name: "xmm24", Bits: 512}, {Num: 76, Name: "xmm25", Bits: 512}, {Num: 77, Name: "xmm26", Bits: 512},
+	{Num: 78, Name: "xmm27", Bits: 512}, {Num: 79, Name: "xmm28", Bits: 512}, {Num: 80, Name: "xmm29", Bits: 512}, {Num: 81, Name: "xmm30", Bits: 512},
+	{Num: 82, Name: "xmm31", Bits: 512}, {Num: 118, Name: "k0", Bits: 64}, {Num: 119, Name: "k1", Bits: 64}, {Num: 120, Name: "k2", Bits: 64},
+	{Num: 121, Name: "k3", Bits: 64}, {Num: 122, Name: "k4", Bits: 64}, {Num: 123, Name: "k5", Bits: 64}, {Num: 124, Name: "k6", Bits: 64},
+	{Num: 125, Name: "k7", Bits: 64}, {Num: 64, Name: "mxcsr", Bits: 32}, {Num: 33, Name: "st0", Bits: 80}, {Num: 34, Name: "st1", Bits: 80},
+	{Num: 35, Name: "st2", Bits: 80}, {Num: 36, Name: "st3", Bits: 80}, {Num: 37, Name: "st4", Bits: 80}, {Num: 38, Name: "st5", Bits: 80},
+	{Num: 39, Name: "st6", Bits: 80}, {Num: 40, Name: "st7", Bits: 80}, {Num: 41, Name: "mm0", Bits: 64}, {Num: 42, Name: "mm1", Bits: 64},
+	{Num: 43, Name: "mm2", Bits: 64}, {Num: 44, Name: "mm3", Bits: 64}, {Num: 45, Name: "mm4", Bits: 64}, {Num: 46, Name: "mm5", Bits: 64},
+	{Num: 47, Name: "mm6", Bits: 64}, {Num: 48, Name: "mm7", Bits: 64}, {Num: 65, Name: "fcw", Bits: 16}, {Num: 66, Name: "fsw", Bits: 32},
+	{Num: 198, Name: "fip", Bits: 64}, {Num: 126, Name: "bnd0", Bits: 128}, {Num: 127, Name: "bnd1", Bits: 128}, {Num: 128, Name: "bnd2", Bits: 128},
+	{Num: 129, Name: "bnd3", Bits: 128}, {Num: 146, Name: "tmm0", Bits: 8192}, {Num: 147, Name: "tmm1", Bits: 8192}, {Num: 148, Name: "tmm2", Bits: 8192},
+	{Num: 149, Name: "tmm3", Bits: 8192}, {Num: 150, Name: "tmm4", Bits: 8192}, {Num: 151, Name: "tmm5", Bits: 8192}, {Num: 152, Name: "tmm6", Bits: 8192},
+	{Num: 153, Name: "tmm7", Bits: 8192}, {Num: 200, Name: "tilecfg", Bits: 512}, {Num: 160, Name: "cr0", Bits: 64}, {Num: 161, Name: "cr1", Bits: 64},
+	{Num: 162, Name: "cr2", Bits: 64}, {Num: 163, Name: "cr3", Bits: 64}, {Num: 164, Name: "cr4", Bits: 64}, {Num: 165, Name: "cr5", Bits: 64},
+	{Num: 166, Name: "cr6", Bits: 64}, {Num: 167, Name: "cr7", Bits: 64}, {Num: 168, Name: "cr8", Bits: 64}, {Num: 169, Name: "cr9", Bits: 64},
+	{Num: 170, Name: "cr10", Bits: 64}, {Num: 171, Name: "cr11", Bits: 64}, {Num: 172, Name: "cr12", Bits: 64}, {Num: 173, Name: "cr13", Bits: 64},
+	{Num: 174, Name: "cr14", Bits: 64}, {Num: 175, Name: "cr15", Bits: 64}, {Num: 176, Name: "dr0", Bits: 64}, {Num: 177, Name: "dr1", Bits: 64},
+	{Num: 178, Name: "dr2", Bits: 64}, {Num: 179, Name: "dr3", Bits: 64}, {Num: 180, Name: "dr4", Bits: 64}, {Num: 181, Name: "dr5", Bits: 64},
+	{Num: 182, Name: "dr6", Bits: 64}, {Num: 183, Name: "dr7", Bits: 64}, {Num: 184, Name: "dr8", Bits: 64}, {Num: 185, Name: "dr9", Bits: 64},
+	{Num: 186, Name: "dr10", Bits: 64}, {Num: 187, Name: "dr11", Bits: 64}, {Num: 188, Name: "dr12", Bits: 64}, {Num: 189, Name: "dr13", Bits: 64},
+	{Num: 190, Name: "dr14", Bits: 64}, {Num: 191, Name: "dr15", Bits: 64}, {Num: 192, Name: "xcr0", Bits: 64}, {Num: 193, Name: "ssp", Bits: 64},
+	{Num: 194, Name: "pkru", Bits: 32}, {Num: 199, Name: "uif", Bits: 1}, {Num: 62, Name: "tr", Bits: 16}, {Num: 63, Name: "ldtr", Bits: 16},
+	{Num: 195, Name: "gdtr", Bits: 80}, {Num: 196, Name: "idtr", Bits: 80}, {Num: 197, Name: "msr", Bits: 64},
+}
+
+var regsI386 = fixups.RegNames{
+	{Num: 0, Name: "eax", Bits: 32}, {Num: 1, Name: "ecx", Bits: 32}, {Num: 2, Name: "edx", Bits: 32}, {Num: 3, Name: "ebx", Bits: 32},
+	{Num: 4, Name: "esp", Bits: 32}, {Num: 5, Name: "ebp", Bits: 32}, {Num: 6, Name: "esi", Bits: 32}, {Num: 7, Name: "edi", Bits: 32},
+	{Num: 9, Name: "flags", Bits: 32}, {Num: 40, Name: "es", Bits: 16}, {Num: 41, Name: "cs", Bits: 16}, {Num: 42, Name: "ss", Bits: 16},
+	{Num: 43, Name: "ds", Bits: 16}, {Num: 44, Name: "fs", Bits: 16}, {Num: 45, Name: "gs", Bits: 16}, {Num: 58, Name: "fsbase", Bits: 32},
+	{Num: 59, Name: "gsbase", Bits: 32}, {Num: 21, Name: "xmm0", Bits: 512}, {Num: 22, Name: "xmm1", Bits: 512}, {Num: 23, Name: "xmm2", Bits: 512},
+	{Num: 24, Name: "xmm3", Bits: 512}, {Num: 25, Name: "xmm4", Bits: 512}, {Num: 26, Name: "xmm5", Bits: 512}, {Num: 27, Name: "xmm6", Bits: 512},
+	{Num: 28, Name: "xmm7", Bits: 512}, {Num: 93, Name: "k0", Bits: 64}, {Num: 94, Name: "k1", Bits: 64}, {Num: 95, Name: "k2", Bits: 64},
+	{Num: 96, Name: "k3", Bits: 64}, {Num: 97, Name: "k4", Bits: 64}, {Num: 98, Name: "k5", Bits: 64}, {Num: 99, Name: "k6", Bits: 64},
+	{Num: 100, Name: "k7", Bits: 64}, {Num: 39, Name: "mxcsr", Bits: 32}, {Num: 11, Name: "st0", Bits: 80}, {Num: 12, Name: "st1", Bits: 80},
+	{Num: 13, Name: "st2", Bits: 80}, {Num: 14, Name: "st3", Bits: 80}, {Num: 15, Name: "st4", Bits: 80}, {Num: 16, Name: "st5", Bits: 80},
+	{Num: 17, Name: "st6", Bits: 80}, {Num: 18, Name: "st7", Bits: 80}, {Num: 29, Name: "mm0", Bits: 64}, {Num: 30, Name: "mm1", Bits: 64},
+	{Num: 31, Name: "mm2", Bits: 64}, {Num: 32, Name: "mm3", Bits: 64}, {Num: 33, Name: "mm4", Bits: 64}, {Num: 34, Name: "mm5", Bits: 64},
+	{Num: 35, Name: "mm6", Bits: 64}, {Num: 36, Name: "mm7", Bits: 64}, {Num: 37, Name: "fcw", Bits: 16}, {Num: 38, Name: "fsw", Bits: 32},
+	{Num: 198, Name: "fip", Bits: 64}, {Num: 101, Name: "bnd0", Bits: 128}, {Num: 102, Name: "bnd1", Bits: 128}, {Num: 103, Name: "bnd2", Bits: 128},
+	{Num: 104, Name: "bnd3", Bits: 128}, {Num: 160, Name: "cr0", Bits: 32}, {Num: 161, Name: "cr1", Bits: 32}, {Num: 162, Name: "cr2", Bits: 32},
+	{Num: 163, Name: "cr3", Bits: 32}, {Num: 164, Name: "cr4", Bits: 32}, {Num: 165, Name: "cr5", Bits: 32}, {Num: 166, Name: "cr6", Bits: 32},
+	{Num: 167, Name: "cr7", Bits: 32}, {Num: 176, Name: "dr0", Bits: 32}, {Num: 177, Name: "dr1", Bits: 32}, {Num: 178, Name: "dr2", Bits: 32},
+	{Num: 179, Name: "dr3", Bits: 32}, {Num: 180, Name: "dr4", Bits: 32}, {Num: 181, Name: "dr5", Bits: 32}, {Num: 182, Name: "dr6", Bits: 32},
+	{Num: 183, Name: "dr7", Bits: 32}, {Num: 192, Name: "xcr0", Bits: 64}, {Num: 193, Name: "ssp", Bits: 32}, {Num: 194, Name: "pkru", Bits: 32},
+	{Num: 199, Name: "uif", Bits: 1}, {Num: 48, Name: "tr", Bits: 16}, {Num: 49, Name: "ldtr", Bits: 16}, {Num: 195, Name: "gdtr", Bits: 80},
+	{Num: 196, Name: "idtr", Bits: 80}, {Num: 197, Name: "msr", Bits: 64},
+}
