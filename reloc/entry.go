@@ -19,7 +19,7 @@ type Fielder interface {
 // variants of each form are made if both is set. Storage of e is reused.
 //
 // If the bytes do not decode, or the context forbids moving the site, e.Reason
-// says why and e.Forms is empty; Describe then returns that reason. Fields that
+// says why, every form is refused with it, and Describe returns it. Fields that
 // come from an object file (Offset, Func, At) and Text are left alone.
 func Describe(e *fixups.Entry, a Arch, code []byte, pc uint64, env *Env, both bool) error {
 	var in Insn
@@ -33,6 +33,7 @@ func Describe(e *fixups.Entry, a Arch, code []byte, pc uint64, env *Env, both bo
 	e.Bytes = append(e.Bytes[:0], code[:n]...)
 	if err != nil {
 		e.Reason = ReasonOf(err)
+		e.Forms = refuseAll(e.Forms, a, env, both, e.Reason)
 		if in.Class == fixups.ClassInvalid {
 			return err
 		}

@@ -39,46 +39,56 @@ func Relocate(p *Plan, a Arch, code []byte, pc uint64, env *Env) error {
 }
 
 // Verdicts makes one verdict for each form that env allows, in order of
-// preference, near variants before far ones where slots asks for both. in is a
-// decoded instruction. Storage of dst is reused.
+// preference, near variants before far ones where both is set. in is a decoded
+// instruction. Storage of dst is reused.
 func Verdicts(dst []fixups.Verdict, a Arch, in *Insn, env *Env, both bool) []fixups.Verdict {
-	dst = dst[:0]
-	for _, f := range Order {
-		if !env.Forms.Has(f) {
-			continue
+	return eachVariant(dst, a, env, both, func(v *fixups.Verdict, e *Env) {
+		v.Reason = fixups.ReasonNone
+		if err := a.Plan(&v.Plan, in, e); err != nil {
+			v.Reason = ReasonOf(err)
 		}
-		e := *env
-		e.Forms = f.Bit()
-		switch {
-		case f == fixups.FormEmulate || !both:
-			dst = verdict(dst, a, in, &e, e.Slots == SlotsFar && f != fixups.FormEmulate)
-		default:
-			e.Slots = SlotsNear
-			dst = verdict(dst, a, in, &e, false)
-			if !a.Info().NearOnly {
-				e.Slots = SlotsFar
-				dst = verdict(dst, a, in, &e, true)
-			}
-		}
-	}
-	return dst
+	})
 }
 
-func verdict(dst []fixups.Verdict, a Arch, in *Insn, env *Env, far bool) []fixups.Verdict {
-	if len(dst) < cap(dst) {
-		dst = dst[:len(dst)+1]
-	} else {
-		dst = append(dst, fixups.Verdict{})
+// refuseAll is Verdicts for a site that has no plan at all.
+func refuseAll(dst []fixups.Verdict, a Arch, env *Env, both bool, r fixups.Reason) []fixups.Verdict {
+	return eachVariant(dst, a, env, both, func(v *fixups.Verdict, _ *Env) {
+		v.Plan.Reset()
+		v.Reason = r
+	})
+}
+
+// eachVariant calls fill for each form and kind of slot that is asked for, with
+// an Env that asks for just that.
+func eachVariant(dst []fixups.Verdict, a Arch, env *Env, both bool, fill func(*fixups.Verdict, *Env)) []fixups.Verdict {
+	dst = dst[:0]
+	var e Env
+	if env != nil {
+		e = *env
 	}
-	v := &dst[len(dst)-1]
-	v.Far, v.Reason = far, fixups.ReasonNone
-	for _, f := range Order {
-		if env.Forms.Has(f) {
-			v.Form = f
+	asked, slots := e.Forms, e.Slots
+	add := func(f fixups.Form, s Slots) {
+		if len(dst) < cap(dst) {
+			dst = dst[:len(dst)+1]
+		} else {
+			dst = append(dst, fixups.Verdict{})
 		}
+		v := &dst[len(dst)-1]
+		v.Form, v.Far = f, s == SlotsFar && f != fixups.FormEmulate
+		e.Forms, e.Slots = f.Bit(), s
+		fill(v, &e)
 	}
-	if err := a.Plan(&v.Plan, in, env); err != nil {
-		v.Reason = ReasonOf(err)
+	for _, f := range Order {
+		switch {
+		case !asked.Has(f):
+		case f == fixups.FormEmulate || !both:
+			add(f, slots)
+		case a.Info().NearOnly:
+			add(f, SlotsNear)
+		default:
+			add(f, SlotsNear)
+			add(f, SlotsFar)
+		}
 	}
 	return dst
 }
