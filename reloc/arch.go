@@ -86,4 +86,5 @@ type Row struct {
 type Describer interface {
 	Rows() []Row // all rows, in the order of their numbers
 	Row(id uint32) (Row, bool)
+	RowOf(in *Insn) (Row, bool) // the row that decoded in
 }
