@@ -65,6 +65,7 @@ var Rules = []Rule{
 		May: append([]string{"self/..."}, judges...),
 		External: []string{
 			"github.com/ianlancetaylor/demangle",
+			"github.com/schollz/progressbar/v3",
 			"github.com/urfave/cli/v3",
 			"golang.org/x/arch",
 			"golang.org/x/term",
