@@ -16,7 +16,7 @@ func (p Program) Check(set uint8) error {
 	for i := range p {
 		s := &p[i]
 		if err := s.check(set); err != nil {
-			return fmt.Errorf("%w: step %d: %v", ErrProgram, i, err)
+			return fmt.Errorf("%w: step %d: %w", ErrProgram, i, err)
 		}
 		if s.Op == OpStore {
 			stores++
@@ -27,14 +27,30 @@ func (p Program) Check(set uint8) error {
 			}
 			skipped = max(skipped, i+int(s.Skip))
 		}
-		if s.Op.writes() && s.Dst.Kind == OperandTemp && i > skipped {
-			set |= 1 << s.Dst.Reg
+		if i > skipped {
+			set |= s.sets()
 		}
 	}
 	if stores > MaxStores {
 		return fmt.Errorf("%w: %d stores, at most %d", ErrProgram, stores, MaxStores)
 	}
 	return nil
+}
+
+// Sets returns the temporaries that p certainly writes, bit i for ti: those
+// that a later program of the same visit may read. p is well formed.
+func (p Program) Sets() uint8 {
+	var set uint8
+	skipped := -1
+	for i := range p {
+		if p[i].Op == OpSkip {
+			skipped = max(skipped, i+int(p[i].Skip))
+		}
+		if i > skipped {
+			set |= p[i].sets()
+		}
+	}
+	return set
 }
 
 // CheckEmulate reports whether p also keeps the promise of the emulate form:
@@ -45,17 +61,14 @@ func (p Program) CheckEmulate() error {
 	if err := p.Check(0); err != nil {
 		return err
 	}
-	stored, wrote := false, false
+	changed := false
 	for i := range p {
 		s := &p[i]
-		switch {
-		case s.Op == OpLoad && (stored || wrote), s.Op == OpStore && (stored || wrote):
+		if changed && (s.Op == OpLoad || s.Op == OpStore) {
 			return fmt.Errorf("%w: step %d: access after a change", ErrProgram, i)
-		case s.Op == OpStore:
-			stored = true
 		}
-		if s.Op.writes() && s.Dst.Kind == OperandReg || s.Op == OpShPush || s.Op == OpShPop {
-			wrote = true
+		if s.Op == OpStore || s.Op == OpShPush || s.Op == OpShPop || s.Op.writes() && s.Dst.Kind == OperandReg {
+			changed = true
 		}
 	}
 	return nil
@@ -64,34 +77,57 @@ func (p Program) CheckEmulate() error {
 // writes reports whether the operation changes Dst.
 func (o Op) writes() bool { return o != OpStore && o != OpSkip && o != OpShPush }
 
+// binary reports whether the operation uses operand B.
+func (o Op) binary() bool {
+	return o >= OpAdd && o <= OpShr || o == OpStore || o == OpSkip
+}
+
+// sets returns the temporary that s certainly writes, as a set.
+func (s *Step) sets() uint8 {
+	if !s.Op.writes() || s.Dst.Kind != OperandTemp || s.Op == OpShPop && s.A.Kind == OperandNone {
+		return 0
+	}
+	return 1 << s.Dst.Reg
+}
+
 func (s *Step) check(set uint8) error {
 	if s.Op >= numOps {
 		return fmt.Errorf("operation %d", s.Op)
 	}
-	if s.Op.writes() && s.Dst.Kind != OperandReg && s.Dst.Kind != OperandTemp {
-		return fmt.Errorf("%v has no destination", s.Op)
+	if !s.fieldsOK() {
+		return fmt.Errorf("bad field of %v", s.Op)
 	}
-	if s.Dst.Kind == OperandTemp && s.Dst.Reg >= MaxTemps {
-		return fmt.Errorf("temporary t%d", s.Dst.Reg)
-	}
-	ops := []*Operand{&s.A}
-	if s.Op.binary() {
-		ops = append(ops, &s.B)
-	}
-	if s.Op == OpInsert {
-		ops = append(ops, &s.Dst)
-	}
-	for _, o := range ops {
-		if err := o.check(set); err != nil {
+	if s.Op.writes() {
+		if s.Dst.Kind != OperandReg && s.Dst.Kind != OperandTemp {
+			return fmt.Errorf("%v has no destination", s.Op)
+		}
+		reads := set
+		if s.Op != OpInsert { // the only operation that reads its destination
+			reads = 0xff
+		}
+		if err := s.Dst.check(reads); err != nil {
 			return err
 		}
 	}
-	return s.checkFields()
+	if s.Op != OpShPop || s.A.Kind != OperandNone {
+		if err := s.A.check(set); err != nil {
+			return err
+		}
+	}
+	if s.Op.binary() {
+		return s.B.check(set)
+	}
+	return nil
 }
 
 func (o *Operand) check(set uint8) error {
 	switch o.Kind {
-	case OperandReg, OperandConst, OperandSite, OperandSlot, OperandData:
+	case OperandConst, OperandSite, OperandSlot, OperandData:
+		return nil
+	case OperandReg:
+		if !o.Reg.Valid() {
+			return fmt.Errorf("register %d", o.Reg)
+		}
 		return nil
 	case OperandTemp:
 		if o.Reg >= MaxTemps {
@@ -105,20 +141,19 @@ func (o *Operand) check(set uint8) error {
 	return fmt.Errorf("operand kind %d", o.Kind)
 }
 
-func (s *Step) checkFields() error {
-	ok := true
+// fieldsOK reports whether the operation exists and the fields that it uses are
+// in range. It is what [Run] has to know before it touches a step.
+func (s *Step) fieldsOK() bool {
 	switch s.Op {
 	case OpZext, OpSext:
-		ok = s.Width == 8 || s.Width == 16 || s.Width == 32
+		return s.Width == 8 || s.Width == 16 || s.Width == 32
 	case OpExtract, OpInsert:
-		ok = s.Width >= 1 && s.Width <= 64 && s.Lsb < 64 && s.Lsb+s.Width <= 64
+		return s.Width >= 1 && s.Width <= 64 && s.Lsb < 64 && s.Lsb+s.Width <= 64
 	case OpLoad, OpStore:
-		ok = (s.Size == 1 || s.Size == 2 || s.Size == 4 || s.Size == 8) && s.Order <= BigEndian
+		return accessSize(s.Size) && s.Order <= BigEndian
 	case OpSkip:
-		ok = (s.Width == 8 || s.Width == 16 || s.Width == 32 || s.Width == 64) && s.Cond < numConds && s.Skip >= 1 && s.Skip < MaxSteps
+		return (s.Width == 8 || s.Width == 16 || s.Width == 32 || s.Width == 64) &&
+			s.Cond < numConds && s.Skip >= 1 && s.Skip < MaxSteps
 	}
-	if !ok {
-		return fmt.Errorf("bad field of %v", s.Op)
-	}
-	return nil
+	return s.Op < numOps
 }

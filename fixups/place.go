@@ -3,6 +3,7 @@ package fixups
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Reloc is a field of slot code that is filled in once the addresses are known:
@@ -43,9 +44,17 @@ type ReachError struct {
 	Site, Slot uint64
 	Reach      Reach
 	Over       int64 // bytes above Reach.Max (positive) or below Reach.Min (negative), 0: wrong residue
+
+	// Reloc is the index in Plan.Relocs of the field that does not hold its
+	// value, Value; -1 if the slot is outside Reach.
+	Reloc int
+	Value int64
 }
 
 func (e *ReachError) Error() string {
+	if e.Reloc >= 0 {
+		return fmt.Sprintf("fixups: field %d of the code cannot hold %#x (site %#x, slot %#x)", e.Reloc, e.Value, e.Site, e.Slot)
+	}
 	if e.Over == 0 {
 		return fmt.Sprintf("fixups: slot %#x is not at residue %d modulo %d from site %#x", e.Slot, e.Reach.Residue, e.Reach.Align, e.Site)
 	}
@@ -63,9 +72,10 @@ type Placing struct{ Insn, Data End }
 // given addresses, and returns the extended slice. The code is little-endian;
 // [PlaceOrder] serves other ISAs.
 //
-// It fails with a [*ReachError] if Slot is out of reach, [ErrAlign] if it is
-// misaligned, [ErrBases] if an address is missing. dst is returned unchanged
-// then.
+// It fails with a [*ReachError] if Slot is out of reach or a field cannot hold
+// its value, [ErrAlign] if the slot is misaligned, [ErrBases] if an address is
+// missing, [ErrReloc] for a malformed relocation. dst is returned unchanged
+// then. A plan without code (emulate) appends nothing.
 func Place(dst []byte, p *Plan, at Bases) ([]byte, error) {
 	return PlaceOrder(dst, p, at, Placing{})
 }
@@ -75,28 +85,42 @@ func PlaceOrder(dst []byte, p *Plan, at Bases, o Placing) ([]byte, error) {
 	if len(p.Code) == 0 {
 		return dst, nil
 	}
-	if d := int64(at.Slot - at.Site); !p.Reach.Holds(d) {
-		return dst, &ReachError{Site: at.Site, Slot: at.Slot, Reach: p.Reach, Over: over(&p.Reach, d)}
+	if d := int64(at.Slot - at.Site); !p.Holds(d) {
+		return dst, &ReachError{Site: at.Site, Slot: at.Slot, Reach: p.Reach, Over: p.over(d), Reloc: -1}
 	}
-	if p.SlotAlign > 1 && at.Slot%uint64(p.SlotAlign) != 0 {
+	if p.SlotAlign > 1 && at.Slot&uint64(p.SlotAlign-1) != 0 {
 		return dst, ErrAlign
 	}
 	n := len(dst)
 	dst = append(dst, p.Code...)
 	for i := range p.Relocs {
 		if err := p.Relocs[i].fill(dst[n:], &at, o); err != nil {
+			if e, ok := err.(*ReachError); ok {
+				e.Reach, e.Reloc = p.Reach, i
+			}
 			return dst[:n], err
 		}
 	}
 	return dst, nil
 }
 
-func over(r *Reach, d int64) int64 {
+// over returns how far d is outside the range, 0 if only the residue is wrong.
+// A distance that int64 cannot hold is reported as the largest that it can.
+func (p *Plan) over(d int64) int64 {
+	r := &p.Reach
 	switch {
+	case p.Far:
+		return 0
 	case d > r.Max:
-		return d - r.Max
+		if o := d - r.Max; o > 0 {
+			return o
+		}
+		return math.MaxInt64
 	case d < r.Min:
-		return d - r.Min
+		if o := d - r.Min; o < 0 {
+			return o
+		}
+		return math.MinInt64
 	}
 	return 0
 }
@@ -155,13 +179,18 @@ func (r *Reloc) fits(v int64) bool {
 	return true
 }
 
-func (r *Reloc) valid(code int) bool {
-	return (r.Size == 1 || r.Size == 2 || r.Size == 4 || r.Size == 8) && r.Bits >= 1 && r.Bits <= 64 &&
-		int(r.Lsb)+int(r.Bits) <= 8*int(r.Size) && int(r.Off)+int(r.Size) <= code && r.Shift < 64 && r.Page < 64
+// Valid reports whether r is well formed and lies inside code bytes of code.
+func (r *Reloc) Valid(code int) bool {
+	return accessSize(r.Size) && r.Bits >= 1 && r.Bits <= 64 &&
+		int(r.Lsb)+int(r.Bits) <= 8*int(r.Size) && int(r.Off)+int(r.Size) <= code &&
+		r.Shift < 64 && r.Page < 64 && r.Base <= BaseReg && r.Check <= CheckWrap && r.Order <= OrderData
 }
 
+// accessSize reports whether n bytes are one access.
+func accessSize(n uint8) bool { return n == 1 || n == 2 || n == 4 || n == 8 }
+
 func (r *Reloc) fill(code []byte, at *Bases, o Placing) error {
-	if !r.valid(len(code)) {
+	if !r.Valid(len(code)) {
 		return ErrReloc
 	}
 	v, err := r.Value(at)
@@ -169,7 +198,7 @@ func (r *Reloc) fill(code []byte, at *Bases, o Placing) error {
 		return err
 	}
 	if !r.fits(v) {
-		return &ReachError{Site: at.Site, Slot: at.Slot, Over: v}
+		return &ReachError{Site: at.Site, Slot: at.Slot, Value: v}
 	}
 	end := o.Insn
 	if r.Order == OrderData {

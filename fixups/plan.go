@@ -1,5 +1,7 @@
 package fixups
 
+import "math"
+
 // Plan is everything a consumer needs to execute one site in one form. The
 // caller owns its storage and reuses it: making a plan in a Plan that was used
 // before does not allocate. All slices are read-only for the caller and valid
@@ -7,7 +9,7 @@ package fixups
 type Plan struct {
 	Form     Form
 	Strategy Strategy
-	Far      bool // serves any slot; else the slot must be within Reach
+	Far      bool // serves any slot: of Reach only the residue counts
 	Tail     Tail
 	Stop     Stop    // step: how the copy is stopped
 	Returns  Returns // calls: which return address is left
@@ -19,7 +21,7 @@ type Plan struct {
 	Private, X87, Alias bool
 
 	SiteLen   uint8  // length of the site in bytes
-	SlotAlign uint16 // alignment of the slot in bytes, 0 or 1 for none
+	SlotAlign uint16 // alignment of the slot in bytes: 0, 1 (none) or a power of two
 	Stack     uint16 // bytes below the zone, or below the stack pointer, that are written
 	CopyLen   uint16 // step: offset in Code where the stop is expected on fall-through
 
@@ -43,16 +45,29 @@ type Plan struct {
 // included, and its residue: (Slot - Site) mod Align = Residue.
 type Reach struct {
 	Min, Max int64
-	Align    uint32 // 0 or 1: any
-	Residue  uint32
+	Align    uint32 // 0, 1 (any) or a power of two
+	Residue  uint32 // below Align
 }
 
+// AnyReach is the reach of a plan that serves every slot.
+func AnyReach() Reach { return Reach{Min: math.MinInt64, Max: math.MaxInt64} }
+
 // Holds reports whether a displacement is in reach.
-func (r *Reach) Holds(d int64) bool {
-	if d < r.Min || d > r.Max {
-		return false
+func (r *Reach) Holds(d int64) bool { return r.Min <= d && d <= r.Max && r.holdsResidue(d) }
+
+// holdsResidue reports whether d has the residue asked for. Align is a power of
+// two, so the low bits of a negative displacement are right as they are.
+func (r *Reach) holdsResidue(d int64) bool {
+	return r.Align <= 1 || uint32(d)&(r.Align-1) == r.Residue
+}
+
+// Holds reports whether the plan can be placed with Slot - Site = d, as far as
+// its reach is concerned (SlotAlign is a matter of the slot alone).
+func (p *Plan) Holds(d int64) bool {
+	if p.Far {
+		return p.Reach.holdsResidue(d)
 	}
-	return r.Align <= 1 || uint64(d)%uint64(r.Align) == uint64(r.Residue)
+	return p.Reach.Holds(d)
 }
 
 // Needs is what a consumer must be able to do to run the programs of a plan.

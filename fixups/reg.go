@@ -33,6 +33,13 @@ func (r Reg) Part() (v Reg, i int, ok bool) {
 	return (r - regPart) >> 3, int(r & 7), true
 }
 
+// Valid reports whether r names something a program can read or write: a
+// number below 256, a part, or RegPC.
+func (r Reg) Valid() bool {
+	_, _, part := r.Part()
+	return r < 256 || part || r == RegPC
+}
+
 // RegSet is a set of whole registers (numbers below 256).
 type RegSet [4]uint64
 
@@ -47,7 +54,7 @@ func (s *RegSet) Add(r Reg) {
 	}
 }
 
-// Remove takes r out of the set.
+// Remove takes r out of the set; only whole registers are members.
 func (s *RegSet) Remove(r Reg) {
 	if r < 256 {
 		s[r>>6] &^= 1 << (r & 63)
@@ -105,39 +112,81 @@ type RegName struct {
 // printed. It is immutable.
 type RegNames []RegName
 
-// Name returns the name of r: "pc", "rax", "xmm3.1" for a part, or "rN" with a
-// leading % ("%201") for a number the ISA does not have.
+// Name returns the name of r: "pc", "rax", "xmm3.1" for a part, or "%N" for
+// number N if the ISA has no such register.
 func (n RegNames) Name(r Reg) string {
 	if r == RegPC {
 		return "pc"
 	}
-	if v, i, ok := r.Part(); ok {
-		return n.Name(v) + "." + strconv.Itoa(i)
-	}
-	for i := range n {
-		if n[i].Num == r {
+	if _, _, part := r.Part(); !part {
+		if i := n.index(r); i >= 0 {
 			return n[i].Name
 		}
 	}
-	return "%" + strconv.Itoa(int(r))
+	return string(n.AppendName(nil, r))
 }
 
-// Reg is the inverse of Name.
+// index returns where register r is in n, -1 if it is not. Most files list
+// their registers in the order of their numbers, so its own place comes first.
+func (n RegNames) index(r Reg) int {
+	if int(r) < len(n) && n[r].Num == r {
+		return int(r)
+	}
+	for i := range n {
+		if n[i].Num == r {
+			return i
+		}
+	}
+	return -1
+}
+
+// AppendName appends Name(r) to dst.
+func (n RegNames) AppendName(dst []byte, r Reg) []byte {
+	if r == RegPC {
+		return append(dst, "pc"...)
+	}
+	v, part, isPart := r.Part()
+	dst = n.appendWhole(dst, v)
+	if isPart {
+		dst = append(dst, '.', '0'+byte(part))
+	}
+	return dst
+}
+
+func (n RegNames) appendWhole(dst []byte, r Reg) []byte {
+	if i := n.index(r); i >= 0 {
+		return append(dst, n[i].Name...)
+	}
+	return strconv.AppendUint(append(dst, '%'), uint64(r), 10)
+}
+
+// Reg is the inverse of Name, for every valid register.
 func (n RegNames) Reg(name string) (Reg, bool) {
 	if name == "pc" {
 		return RegPC, true
 	}
+	if r, ok := n.whole(name); ok {
+		return r, true
+	}
+	i := len(name) - 2
+	if i < 1 || name[i] != '.' || name[i+1] < '0' || name[i+1] > '7' {
+		return RegNone, false
+	}
+	r, ok := n.whole(name[:i])
+	if !ok {
+		return RegNone, false
+	}
+	return RegPart(r, int(name[i+1]-'0')), true
+}
+
+func (n RegNames) whole(name string) (Reg, bool) {
 	if num, ok := strings.CutPrefix(name, "%"); ok {
 		v, err := strconv.ParseUint(num, 10, 8)
-		return Reg(v), err == nil
+		return Reg(v), err == nil && num == strconv.FormatUint(v, 10)
 	}
-	whole, part, isPart := strings.Cut(name, ".")
 	for i := range n {
 		if n[i].Name == name {
 			return n[i].Num, true
-		}
-		if isPart && n[i].Name == whole && len(part) == 1 && part[0] >= '0' && part[0] <= '7' {
-			return RegPart(n[i].Num, int(part[0]-'0')), true
 		}
 	}
 	return RegNone, false

@@ -20,8 +20,11 @@ type Machine interface {
 	Load(addr uint64, b []byte) bool
 	// Store writes b in one access, false (and nothing changed) if it faults.
 	Store(addr uint64, b []byte) bool
-	// ShadowPush and ShadowPop move the shadow stack; a machine without one
-	// accepts a push and answers a pop with ok = false.
+	// ShadowPush and ShadowPop move the shadow stack. A machine without one, or
+	// whose thread has it off, accepts a push and answers a pop with ok = false.
+	// A push returns false only if it would fault; an emulated call whose push
+	// faults has then already stored its return address, below the stack
+	// pointer that it did not move.
 	ShadowPush(v uint64) bool
 	ShadowPop() (v uint64, ok bool)
 }
@@ -41,12 +44,16 @@ type Temps [MaxTemps]uint64
 // AccessError is a load or store of a program that faulted. Nothing that the
 // program does after it has happened.
 type AccessError struct {
-	Addr  uint64
-	Size  int
-	Write bool
+	Addr   uint64
+	Size   int // bytes
+	Write  bool
+	Shadow bool // the push to the shadow stack; Addr is not known
 }
 
 func (e *AccessError) Error() string {
+	if e.Shadow {
+		return "fixups: push to the shadow stack faulted"
+	}
 	dir := "load"
 	if e.Write {
 		dir = "store"
@@ -60,14 +67,19 @@ var (
 	ErrProgram    = errors.New("fixups: malformed program")
 )
 
-// Run interprets p. bits is the word size of the ISA, 64 or 32 (386): results
-// are taken modulo 2^bits. It returns an [*AccessError] if a load or store
-// faulted, [ErrNoRegister] if the machine lacks a register, [ErrProgram] for a
-// program that [Program.Check] would reject.
+// Run interprets p. bits is the word size of the ISA, 64 or 32 (386): operands
+// and results are taken modulo 2^bits. It returns an [*AccessError] if a load
+// or store faulted, [ErrNoRegister] if the machine lacks a register, [ErrBases]
+// if the program asks for private data and at has none, and [ErrProgram] for
+// bits that are neither and for a step that [Program.Check] would reject (steps
+// that are not reached are not looked at). It never panics, whatever p is.
 //
 // Run itself does not undo: an emulate program is written so that nothing
 // precedes its last access ([Program.CheckEmulate] proves it).
 func Run(p Program, m Machine, at *Bases, t *Temps, bits int) error {
+	if bits != 64 && bits != 32 || len(p) > MaxSteps {
+		return ErrProgram
+	}
 	r := runner{m: m, at: at, t: t, mask: ^uint64(0) >> (64 - uint(bits))}
 	for i := 0; i < len(p); i++ {
 		skip, err := r.step(&p[i])
@@ -106,11 +118,22 @@ func (r *runner) value(o *Operand) (uint64, error) {
 	case OperandSlot:
 		v += r.at.Slot
 	case OperandData:
+		if r.at.Data == 0 {
+			return 0, ErrBases
+		}
 		v += r.at.Data
 	default:
 		return 0, ErrProgram
 	}
 	return v & r.mask, nil
+}
+
+// wordBytes is the size of a shadow-stack slot.
+func (r *runner) wordBytes() int {
+	if r.mask>>32 == 0 {
+		return 4
+	}
+	return 8
 }
 
 func (r *runner) set(o *Operand, v uint64) error {
@@ -132,6 +155,9 @@ func (r *runner) set(o *Operand, v uint64) error {
 
 // step executes one step and returns how many of the following are skipped.
 func (r *runner) step(s *Step) (int, error) {
+	if !s.fieldsOK() {
+		return 0, ErrProgram
+	}
 	if s.Op == OpShPop {
 		return 0, r.shadowPop(s)
 	}
@@ -152,7 +178,7 @@ func (r *runner) step(s *Step) (int, error) {
 		return 0, r.store(s, a, b)
 	case OpShPush:
 		if !r.m.ShadowPush(a) {
-			return 0, &AccessError{Size: 8, Write: true}
+			return 0, &AccessError{Size: r.wordBytes(), Write: true, Shadow: true}
 		}
 		return 0, nil
 	case OpSkip:
@@ -168,47 +194,39 @@ func (r *runner) step(s *Step) (int, error) {
 		f := fieldMask(s.Lsb, s.Width)
 		return 0, r.set(&s.Dst, old&^f|a<<s.Lsb&f)
 	}
-	v, ok := s.compute(a, b)
-	if !ok {
-		return 0, ErrProgram
-	}
-	return 0, r.set(&s.Dst, v)
-}
-
-// binary reports whether the operation uses operand B.
-func (o Op) binary() bool {
-	return o >= OpAdd && o <= OpShr || o == OpStore || o == OpSkip
+	return 0, r.set(&s.Dst, s.compute(a, b))
 }
 
 func fieldMask(lsb, width uint8) uint64 { return ^uint64(0) >> (64 - width) << lsb }
 
-func (s *Step) compute(a, b uint64) (uint64, bool) {
+// compute does the operations that only touch words. Shifts by 64 and more
+// give 0, as Go defines them.
+func (s *Step) compute(a, b uint64) uint64 {
 	switch s.Op {
-	case OpMov:
-		return a, true
 	case OpAdd:
-		return a + b, true
+		return a + b
 	case OpSub:
-		return a - b, true
+		return a - b
 	case OpAnd:
-		return a & b, true
+		return a & b
 	case OpOr:
-		return a | b, true
+		return a | b
 	case OpXor:
-		return a ^ b, true
+		return a ^ b
 	case OpShl:
-		return a << b, true
+		return a << b
 	case OpShr:
-		return a >> b, true
+		return a >> b
 	case OpZext:
-		return a & fieldMask(0, s.Width), true
+		return a & fieldMask(0, s.Width)
 	case OpSext:
 		n := 64 - s.Width
-		return uint64(int64(a<<n) >> n), true
+		return uint64(int64(a<<n) >> n)
 	case OpExtract:
-		return a >> s.Lsb & fieldMask(0, s.Width), true
+		return a >> s.Lsb & fieldMask(0, s.Width)
+	default: // OpMov
+		return a
 	}
-	return 0, false
 }
 
 func (c Cond) holds(a, b uint64, width uint8) bool {
@@ -269,6 +287,9 @@ func (r *runner) store(s *Step, addr, v uint64) error {
 func (r *runner) shadowPop(s *Step) error {
 	v, ok := r.m.ShadowPop()
 	if !ok {
+		if s.A.Kind == OperandNone {
+			return nil
+		}
 		a, err := r.value(&s.A)
 		if err != nil {
 			return err

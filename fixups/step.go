@@ -19,6 +19,7 @@ const (
 	OperandSite              // address of the site plus Val
 	OperandSlot              // address of the slot plus Val
 	OperandData              // address of the slot's private data plus Val
+	numOperandKinds
 )
 
 // Operand is a value of a [Step].
@@ -88,7 +89,7 @@ const (
 	OpStore             // Size bytes at address A := B
 	OpSkip              // if A Cond B (both cut to Width bits): skip the next Skip steps
 	OpShPush            // push A to the shadow stack; nothing where it is off
-	OpShPop             // pop the shadow stack into Dst (A if it is off)
+	OpShPop             // pop the shadow stack into Dst; where it is off, Dst := A, and nothing if A is OperandNone
 	numOps
 )
 
