@@ -1,0 +1,69 @@
+package emu
+
+import (
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// Verdict is the outcome of a comparison.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Match Verdict = iota
+	Mismatch
+	Unsupported
+	Suspect
+)
+
+var verdictNames = [...]string{"match", "mismatch", "unsupported", "suspect"}
+
+func (v Verdict) String() string { return verdictNames[v] }
+
+// Limit is a row of an oracle's capability table. A row matches an instruction
+// if its key, cut to Mask, is Value, its class is in Classes (zero: any) and
+// one of Hazards is among its hazards (zero: any).
+type Limit struct {
+	Name    string // of the row, unique in the table
+	Verdict Verdict
+	Mask    uint64
+	Value   uint64
+	Classes Classes
+	Hazards fixups.Hazards
+	Why     string
+	// Sample is an encoding that the row matches, for the test that the row is
+	// needed: Bytes at any address.
+	Sample string
+}
+
+// Classes is a set of classes.
+type Classes uint32
+
+// ClassSet returns the set of the given classes.
+func ClassSet(classes ...fixups.Class) Classes {
+	var s Classes
+	for _, c := range classes {
+		s |= 1 << c
+	}
+	return s
+}
+
+// FindLimit returns the first row that matches an instruction, nil if the
+// oracle can be believed. in may be nil: then only keys are looked at.
+func FindLimit(t *Target, rows []Limit, code []byte, in *reloc.Insn) *Limit {
+	key := t.Key(code)
+	for i := range rows {
+		r := &rows[i]
+		if key&r.Mask != r.Value {
+			continue
+		}
+		if r.Classes != 0 && (in == nil || r.Classes>>in.Class&1 == 0) {
+			continue
+		}
+		if r.Hazards != 0 && (in == nil || in.Hazards&r.Hazards == 0) {
+			continue
+		}
+		return r
+	}
+	return nil
+}

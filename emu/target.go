@@ -1,0 +1,120 @@
+package emu
+
+import (
+	"github.com/xol-go/xol/fixups"
+)
+
+// Target describes an instruction set to oracles and to the comparison. It is
+// immutable.
+type Target struct {
+	Arch string // GOARCH spelling
+	Bits int    // 32 or 64
+
+	// Words is the register file: one entry for each 64-bit word of a state, in
+	// the order of [State.Words].
+	Words []Word
+
+	SP, Flags fixups.Reg // whole registers
+	// FlagsFixed are flag bits that states do not vary (reserved bits, the trap
+	// flag), FlagsSet those of them that are 1.
+	FlagsFixed, FlagsSet uint64
+
+	// X87 are the words that Plan.X87 leaves out: the last x87 instruction and
+	// data pointers.
+	X87 []fixups.Reg
+
+	// Fill is what code memory holds where there is no code: an instruction that
+	// ends a translation block.
+	Fill byte
+
+	Sites []Arena // where sites are put
+	Slots []Arena // where slots are put
+	Stack Arena   // the stack page
+
+	// Key condenses an encoding to a number that [Limit] rows match with a mask.
+	Key func(code []byte) uint64
+	// Operand says how the memory operand of an instruction is addressed.
+	Operand func(code []byte) Operand
+}
+
+// Word is one 64-bit word of the register file.
+type Word struct {
+	Reg  fixups.Reg // number of the whole register (RegPC for pc)
+	Part uint8      // which 64 bits of it
+	Bits uint8      // that exist in this word
+	Name string
+	// ReadOnly words are compared and never set.
+	ReadOnly bool
+	// Const words are set to Value except in a share of the states.
+	Const bool
+	Value uint64
+}
+
+// Arena is a run of addresses for one purpose.
+type Arena struct {
+	Name string
+	Addr uint64
+	Size uint64
+	Data uint64 // data page that goes with a site arena; private data of a slot arena
+}
+
+// Operand is how an instruction addresses memory: Base + Index*Scale + Disp +
+// Seg, cut to Size bytes. Registers are RegNone where there are none.
+type Operand struct {
+	Has              bool
+	Base, Index, Seg fixups.Reg
+	Scale            uint8
+	Size             uint8 // bytes of the address: 2, 4 or 8
+	PCRel            bool  // Disp is from the end of the instruction
+	Disp             int64
+}
+
+// wordOf returns the position of a register (or of a part of one), -1 if the
+// target does not have it.
+func (t *Target) wordOf(r fixups.Reg) int {
+	v, part, _ := r.Part()
+	for i := range t.Words {
+		if w := &t.Words[i]; w.Reg == v && int(w.Part) == part {
+			return i
+		}
+	}
+	return -1
+}
+
+// index is wordOf as a table: the position of part 0 of each register. The
+// parts of a register are neighbours.
+type index struct {
+	at   [256]int16
+	n    [256]uint8
+	pc   int
+	mask []uint64
+}
+
+func newIndex(t *Target) *index {
+	x := &index{pc: t.wordOf(fixups.RegPC), mask: make([]uint64, len(t.Words))}
+	for i := range x.at {
+		x.at[i] = -1
+	}
+	for i := range t.Words {
+		w := &t.Words[i]
+		x.mask[i] = ^uint64(0) >> (64 - w.Bits)
+		if w.Reg < 256 {
+			if w.Part == 0 {
+				x.at[w.Reg] = int16(i)
+			}
+			x.n[w.Reg]++
+		}
+	}
+	return x
+}
+
+func (x *index) word(r fixups.Reg) int {
+	if r == fixups.RegPC {
+		return x.pc
+	}
+	v, part, _ := r.Part()
+	if v >= 256 || x.at[v] < 0 || part >= int(x.n[v]) {
+		return -1
+	}
+	return int(x.at[v]) + part
+}

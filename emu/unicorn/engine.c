@@ -1,0 +1,384 @@
+#define _GNU_SOURCE
+#include "engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unicorn/unicorn.h>
+
+typedef struct {
+	uint64_t addr, size;
+	uint8_t *live, *base;  // base is NULL for pages that are not watched
+} page;
+
+struct xu {
+	uc_engine *uc;
+	uc_context *fresh, *work;
+	size_t context_size;
+	xu_word words[XU_MAX_WORDS];
+	int32_t at[XU_MAX_WORDS];        // offset in the context, -1: through the interface
+	uint64_t initial[XU_MAX_WORDS];  // what the fresh context holds
+	uint32_t nwords, pc_word;
+	page pages[XU_MAX_PAGES];
+	uint32_t npages;
+
+	// The run in progress.
+	uint64_t lo, hi, *trace;
+	uint32_t limit, steps;
+	uint8_t stopped, access;
+	uint16_t exception;
+	uint64_t fault;
+};
+
+// on_code runs before every instruction and before every round of a repeated
+// one. It is installed in every run, so both sides of a comparison have it.
+static void on_code(uc_engine *uc, uint64_t pc, uint32_t size, void *arg)
+{
+	xu *x = arg;
+	(void)size;
+	if (x->steps >= x->limit) {
+		x->stopped = 1 + XU_LIMIT;
+	} else if (x->steps > 0 && pc - x->lo >= x->hi - x->lo) {
+		x->stopped = 1 + XU_LEFT;
+	} else {
+		if (x->trace && x->steps < XU_MAX_TRACE)
+			x->trace[x->steps] = pc;
+		x->steps++;
+		return;
+	}
+	uc_emu_stop(uc);
+}
+
+static bool on_fault(uc_engine *uc, uc_mem_type type, uint64_t addr, int size, int64_t value, void *arg)
+{
+	xu *x = arg;
+	(void)uc, (void)size, (void)value;
+	x->fault = addr;
+	switch (type) {
+	case UC_MEM_READ_UNMAPPED:
+	case UC_MEM_READ_PROT:
+		x->access = XU_READ;
+		break;
+	case UC_MEM_WRITE_UNMAPPED:
+	case UC_MEM_WRITE_PROT:
+		x->access = XU_WRITE;
+		break;
+	default:
+		x->access = XU_FETCH;
+	}
+	return false;
+}
+
+static void on_exception(uc_engine *uc, uint32_t num, void *arg)
+{
+	xu *x = arg;
+	x->exception = num;
+	x->stopped = 1 + XU_EXCEPTION;
+	uc_emu_stop(uc);
+}
+
+// locate finds the size bytes of want in the context, -1 unless there is
+// exactly one place.
+static long locate(const xu *x, const uint8_t *want, size_t size)
+{
+	const uint8_t *c = (const uint8_t *)x->work;
+	long found = -1;
+	for (size_t i = 0; i + size <= x->context_size; i++) {
+		if (memcmp(c + i, want, size) == 0) {
+			if (found >= 0)
+				return -1;
+			found = (long)i;
+		}
+	}
+	return found;
+}
+
+// probe writes a pattern to a register, looks where it appears in a saved
+// context, and does it again with another pattern: both must agree.
+static long probe(xu *x, const xu_word *w)
+{
+	uint8_t pattern[16], old[64] = {0};
+	long at[2];
+	uc_reg_read(x->uc, w->id, old);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 16; i++)
+			pattern[i] = (uint8_t)(0x5b + 0x1d * i + 0x63 * round + 7 * w->id);
+		if (uc_reg_write(x->uc, w->id, pattern) != UC_ERR_OK || uc_context_save(x->uc, x->work) != UC_ERR_OK)
+			return -1;
+		at[round] = locate(x, pattern, w->size);
+	}
+	uc_reg_write(x->uc, w->id, old);
+	return at[0] == at[1] ? at[0] : -1;
+}
+
+static int fail(char *err, size_t n, const char *what, uc_err e)
+{
+	snprintf(err, n, "%s: %s", what, uc_strerror(e));
+	return 0;
+}
+
+static int hooks(xu *x, char *err, size_t errlen)
+{
+	uc_hook h;
+	uc_err e = uc_hook_add(x->uc, &h, UC_HOOK_CODE, (void *)on_code, x, 1, 0);
+	if (e == UC_ERR_OK)
+		e = uc_hook_add(x->uc, &h, UC_HOOK_MEM_UNMAPPED | UC_HOOK_MEM_PROT, (void *)on_fault, x, 1, 0);
+	if (e == UC_ERR_OK)
+		e = uc_hook_add(x->uc, &h, UC_HOOK_INTR, (void *)on_exception, x, 1, 0);
+	return e == UC_ERR_OK ? 1 : fail(err, errlen, "hooks", e);
+}
+
+static int find_words(xu *x, char *err, size_t errlen)
+{
+	for (uint32_t i = 0; i < x->nwords; i++) {
+		const xu_word *w = &x->words[i];
+		x->at[i] = -1;
+		if (w->api || w->fixed)
+			continue;
+		long at = probe(x, w);
+		if (at < 0) {
+			snprintf(err, errlen, "register %d is not found in a saved context", w->id);
+			return 0;
+		}
+		x->at[i] = (int32_t)(at + 8 * w->part);
+	}
+	return 1;
+}
+
+static void read_words(xu *x, uint64_t *out)
+{
+	const uint8_t *c = (const uint8_t *)x->work;
+	for (uint32_t i = 0; i < x->nwords; i++) {
+		const xu_word *w = &x->words[i];
+		uint64_t v[8] = {0};
+		if (x->at[i] < 0) {
+			uc_reg_read(x->uc, w->id, v);
+			out[i] = v[w->part];
+			continue;
+		}
+		size_t left = w->size - 8u * w->part;
+		if (left >= 8)
+			memcpy(&v[0], c + x->at[i], 8);
+		else if (left == 4)
+			memcpy(&v[0], c + x->at[i], 4);
+		else
+			memcpy(&v[0], c + x->at[i], 2);
+		out[i] = v[0];
+	}
+}
+
+// write_words makes the next run start in state in: the fresh context with the
+// registers put in, then those that only the interface can set, where they
+// differ from what the context holds.
+static uc_err write_words(xu *x, const uint64_t *in)
+{
+	uint8_t *c = (uint8_t *)x->work;
+	memcpy(c, x->fresh, x->context_size);
+	for (uint32_t i = 0; i < x->nwords; i++) {
+		const xu_word *w = &x->words[i];
+		if (x->at[i] < 0)
+			continue;
+		size_t left = w->size - 8u * w->part;
+		if (left >= 8)
+			memcpy(c + x->at[i], &in[i], 8);
+		else if (left == 4)
+			memcpy(c + x->at[i], &in[i], 4);
+		else
+			memcpy(c + x->at[i], &in[i], 2);
+	}
+	uc_err e = uc_context_restore(x->uc, x->work);
+	for (uint32_t i = 0; i < x->nwords && e == UC_ERR_OK; i++)
+		if (x->at[i] < 0 && !x->words[i].fixed && in[i] != x->initial[i])
+			e = uc_reg_write(x->uc, x->words[i].id, &in[i]);
+	return e;
+}
+
+xu *xu_open(int bits, const xu_word *words, uint32_t n, uint32_t pc_word, char *err, size_t errlen)
+{
+	if (n > XU_MAX_WORDS) {
+		snprintf(err, errlen, "%u register words", n);
+		return NULL;
+	}
+	xu *x = calloc(1, sizeof *x);
+	if (!x)
+		return NULL;
+	uc_err e = uc_open(UC_ARCH_X86, bits == 64 ? UC_MODE_64 : UC_MODE_32, &x->uc);
+	if (e == UC_ERR_OK)
+		e = uc_context_alloc(x->uc, &x->fresh);
+	if (e == UC_ERR_OK)
+		e = uc_context_alloc(x->uc, &x->work);
+	memcpy(x->words, words, n * sizeof *words);
+	x->nwords = n;
+	x->pc_word = pc_word;
+	if (e != UC_ERR_OK) {
+		fail(err, errlen, "open", e);
+		xu_close(x);
+		return NULL;
+	}
+	x->context_size = uc_context_size(x->uc);
+	if (!hooks(x, err, errlen) || !find_words(x, err, errlen)) {
+		xu_close(x);
+		return NULL;
+	}
+	uc_context_save(x->uc, x->fresh);
+	memcpy(x->work, x->fresh, x->context_size);
+	read_words(x, x->initial);
+	return x;
+}
+
+void xu_close(xu *x)
+{
+	if (!x)
+		return;
+	if (x->fresh)
+		uc_context_free(x->fresh);
+	if (x->work)
+		uc_context_free(x->work);
+	if (x->uc)
+		uc_close(x->uc);
+	for (uint32_t i = 0; i < x->npages; i++) {
+		munmap(x->pages[i].live, x->pages[i].size);
+		free(x->pages[i].base);
+	}
+	free(x);
+}
+
+// xu_map maps size bytes at addr and returns their live image, NULL if the
+// emulator refuses. Watched pages also get a base image.
+void *xu_map(xu *x, uint64_t addr, uint64_t size, int prot, int watch, void **base)
+{
+	*base = NULL;
+	if (x->npages == XU_MAX_PAGES)
+		return NULL;
+	page *p = &x->pages[x->npages];
+	memset(p, 0, sizeof *p);
+	p->addr = addr;
+	p->size = size;
+	p->live = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p->live == MAP_FAILED)
+		return NULL;
+	if (watch && (p->base = calloc(1, size)) == NULL) {
+		munmap(p->live, size);
+		return NULL;
+	}
+	if (uc_mem_map_ptr(x->uc, addr, size, (uint32_t)prot, p->live) != UC_ERR_OK) {
+		munmap(p->live, size);
+		free(p->base);
+		return NULL;
+	}
+	x->npages++;
+	*base = p->base;
+	return p->live;
+}
+
+int xu_unmap(xu *x, uint64_t addr)
+{
+	for (uint32_t i = 0; i < x->npages; i++) {
+		page *p = &x->pages[i];
+		if (p->addr != addr)
+			continue;
+		uc_ctl_remove_cache(x->uc, addr, addr + p->size);
+		uc_err e = uc_mem_unmap(x->uc, addr, p->size);
+		munmap(p->live, p->size);
+		free(p->base);
+		*p = x->pages[--x->npages];
+		return (int)e;
+	}
+	return UC_ERR_ARG;
+}
+
+// xu_forget drops the translations of [addr, addr+size). Code that is rewritten
+// in place runs as what it was before, without it.
+int xu_forget(xu *x, uint64_t addr, uint64_t size)
+{
+	return (int)uc_ctl_remove_cache(x->uc, addr, addr + size);
+}
+
+static page *page_of(xu *x, uint64_t addr)
+{
+	for (uint32_t i = 0; i < x->npages; i++)
+		if (x->pages[i].base && addr - x->pages[i].addr < x->pages[i].size)
+			return &x->pages[i];
+	return NULL;
+}
+
+// harvest reports the lines that differ from base and puts them back. It
+// returns the number of lines, or cap + 1 if there are more than cap.
+static uint32_t harvest(xu *x, xu_line *out, uint32_t cap)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < x->npages; i++) {
+		page *p = &x->pages[i];
+		if (!p->base || memcmp(p->live, p->base, p->size) == 0)
+			continue;
+		for (uint64_t o = 0; o < p->size; o += XU_LINE) {
+			if (memcmp(p->live + o, p->base + o, XU_LINE) == 0)
+				continue;
+			if (n < cap) {
+				out[n].addr = p->addr + o;
+				memcpy(out[n].data, p->live + o, XU_LINE);
+			}
+			n++;
+			memcpy(p->live + o, p->base + o, XU_LINE);
+		}
+	}
+	return n <= cap ? n : cap + 1;
+}
+
+static void judge(xu *x, xu_stop *s, uc_err e, uint64_t pc)
+{
+	s->num = 0;
+	s->access = 0;
+	s->addr = 0;
+	s->steps = x->steps;
+	if (x->access == XU_FETCH && x->steps > 0 && x->fault == pc && pc - x->lo >= x->hi - x->lo) {
+		s->kind = XU_LEFT;  // gone to an address that cannot be fetched
+	} else if (x->access) {
+		s->kind = XU_FAULT;
+		s->access = x->access;
+		s->addr = x->fault;
+	} else if (x->stopped) {
+		s->kind = x->stopped - 1;
+		s->num = x->exception;
+	} else if (e == UC_ERR_INSN_INVALID) {
+		s->kind = XU_INVALID;
+	} else if (e == UC_ERR_OK) {
+		s->kind = XU_HALT;
+	} else {
+		s->kind = XU_ERROR;
+		s->num = (uint16_t)e;
+	}
+}
+
+// xu_run runs n states one after the other and returns how many it has done:
+// fewer than n if out_lines is full (then the rest is to be run again) or an
+// input line names a page that is not watched.
+int xu_run(xu *x, uint64_t lo, uint64_t hi, uint32_t limit, uint32_t n, const uint64_t *in, uint64_t *out,
+	const xu_line *in_lines, const uint32_t *in_first, xu_stop *stops, xu_line *out_lines, uint32_t out_cap, uint64_t *trace)
+{
+	uint32_t used = 0;
+	x->lo = lo, x->hi = hi, x->limit = limit, x->trace = trace;
+	for (uint32_t i = 0; i < n; i++, in += x->nwords, out += x->nwords) {
+		for (uint32_t k = in_first[i]; k < in_first[i + 1]; k++) {
+			page *p = page_of(x, in_lines[k].addr);
+			if (!p)
+				return (int)i;
+			memcpy(p->live + (in_lines[k].addr - p->addr), in_lines[k].data, XU_LINE);
+		}
+		x->steps = 0, x->stopped = 0, x->access = 0, x->exception = 0, x->fault = 0;
+		uc_err e = write_words(x, in);
+		if (e == UC_ERR_OK)
+			e = uc_emu_start(x->uc, in[x->pc_word], UINT64_MAX - 15, 0, 0);
+		uc_context_save(x->uc, x->work);
+		read_words(x, out);
+		judge(x, &stops[i], e, out[x->pc_word]);
+		uint32_t got = harvest(x, out_lines + used, out_cap - used);
+		if (got > out_cap - used)
+			return (int)i;
+		stops[i].first = used;
+		stops[i].lines = got;
+		used += got;
+	}
+	return (int)n;
+}

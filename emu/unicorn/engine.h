@@ -1,0 +1,65 @@
+// The shim between package unicorn and libunicorn: one call executes a batch of
+// states, so that the cost of crossing from Go to C is paid once a batch.
+//
+// Registers. A whole-CPU context is restored before each run and saved after
+// it. Where a register lies inside the context is found by probing when the
+// engine opens (write through the public interface, save, look), never assumed.
+// Restoring everything also takes back what an exception leaves behind: without
+// it the second fault of an engine is reported as a double fault.
+//
+// Memory. Watched pages have two host images: live, which the guest uses, and
+// base, what it held before the run. After each run every line of 64 bytes that
+// differs is reported and put back.
+
+#ifndef XOL_ENGINE_H
+#define XOL_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	XU_LINE = 64,
+	XU_MAX_WORDS = 160,
+	XU_MAX_PAGES = 64,
+	XU_MAX_TRACE = 64,
+};
+
+// How a run ended; the numbers are those of emu.StopKind.
+enum { XU_LEFT, XU_LIMIT, XU_FAULT, XU_EXCEPTION, XU_INVALID, XU_HALT, XU_ERROR };
+
+// Direction of a faulting access; the numbers are those of emu.Access.
+enum { XU_READ = 1, XU_WRITE, XU_FETCH };
+
+typedef struct {
+	uint64_t addr;
+	uint8_t data[XU_LINE];
+} xu_line;
+
+typedef struct {
+	uint64_t addr;          // of the access that faulted
+	uint32_t steps;         // instructions begun; a repeated one counts each time
+	uint32_t first, lines;  // its part of the batch's lines
+	uint16_t num;           // exception number or uc_err
+	uint8_t kind, access;
+} xu_stop;
+
+// A register word: a Unicorn register and which 64-bit part of it.
+typedef struct {
+	int32_t id;
+	uint8_t size;    // bytes of the whole register
+	uint8_t part;
+	uint8_t api;     // has side effects or is computed: never through the context
+	uint8_t fixed;   // read, never written
+} xu_word;
+
+typedef struct xu xu;
+
+xu *xu_open(int bits, const xu_word *words, uint32_t n, uint32_t pc_word, char *err, size_t errlen);
+void xu_close(xu *x);
+void *xu_map(xu *x, uint64_t addr, uint64_t size, int prot, int watch, void **base);
+int xu_unmap(xu *x, uint64_t addr);
+int xu_forget(xu *x, uint64_t addr, uint64_t size);
+int xu_run(xu *x, uint64_t lo, uint64_t hi, uint32_t limit, uint32_t n, const uint64_t *in, uint64_t *out,
+	const xu_line *in_lines, const uint32_t *in_first, xu_stop *stops, xu_line *out_lines, uint32_t out_cap, uint64_t *trace);
+
+#endif

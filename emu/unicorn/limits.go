@@ -1,0 +1,6 @@
+package unicorn
+
+import "github.com/xol-go/xol/emu"
+
+// limits are the capability tables.
+var limits = map[string][]emu.Limit{}
