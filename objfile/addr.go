@@ -96,28 +96,22 @@ func (f *File) checkBias(bias uint64) error {
 	return nil
 }
 
-// BiasOf computes the load bias from one file mapping of a process: a line of
-// /proc/PID/maps that says that the file's bytes from off on are mapped at
-// start. An offset that no segment loads is [ErrNotMapped].
+// BiasOf computes the load bias from one executable file mapping of a process: a
+// line of /proc/PID/maps with an x that says that the file's bytes from off on
+// are mapped at start. (Only those: an executable and a writable segment may
+// share a page of the file, which is then mapped twice.) An offset that no
+// executable segment loads is [ErrNotMapped].
 func (f *File) BiasOf(start RuntimeAddr, off FileOffset) (uint64, error) {
-	var found *Segment
 	for i := range f.Segments {
 		s := &f.Segments[i]
-		first := s.Offset &^ (PageSize - 1)
-		if s.FileSize == 0 || off < first || off >= s.Offset+FileOffset(s.FileSize) {
+		first := s.Offset &^ (PageSize - 1) // the loader maps whole pages
+		if s.Flags&elf.PF_X == 0 || s.FileSize == 0 || off < first || off >= s.Offset+FileOffset(s.FileSize) {
 			continue
 		}
-		// Two segments may share the page at their seam; a mapping that begins
-		// with that page belongs to the one whose first page it is.
-		if found == nil || first == off {
-			found = s
-		}
+		bias := (uint64(start) - (uint64(s.Addr) - uint64(s.Offset) + uint64(off))) & f.lay.maxAddr()
+		return bias, f.checkBias(bias)
 	}
-	if found == nil {
-		return 0, f.fail(ErrNotMapped, "file offset %#x is not loaded", uint64(off))
-	}
-	bias := (uint64(start) - (uint64(found.Addr) - uint64(found.Offset) + uint64(off))) & f.lay.maxAddr()
-	return bias, f.checkBias(bias)
+	return 0, f.fail(ErrNotMapped, "file offset %#x is in no executable segment", uint64(off))
 }
 
 // segmentAt returns the segment whose memory covers a, or nil.

@@ -202,6 +202,9 @@ func (t *pclntab) read() (*goTable, error) {
 		if !ok {
 			return nil, t.f.fail(ErrMalformed, "pclntab: record of function %d", i)
 		}
+		if goMarker(&out.names, name) {
+			continue
+		}
 		out.list = append(out.list, candidate{addr: base + start, size: size, ord: uint32(len(out.nameOff))})
 		out.nameOff = append(out.nameOff, name)
 	}

@@ -131,8 +131,8 @@ func (f *File) keepSymbol(t *strtab, opd *opd, raw rawSym) (symbol, bool) {
 	case typ == elf.STT_FUNC:
 		s.kind = symFunc
 		s.addr = opd.entry(s.addr)
-		if t.is(raw.name, "go:buildid") || t.is(raw.name, "go.buildid") {
-			s.kind = symData // Go linkers up to 1.24 keep the build id in front of the code
+		if goMarker(t, raw.name) {
+			s.kind = symData
 		}
 	case typ == elf.STT_GNU_IFUNC:
 		s.kind = symIFunc
@@ -153,6 +153,19 @@ func (f *File) keepSymbol(t *strtab, opd *opd, raw rawSym) (symbol, bool) {
 		s.size = 0
 	}
 	return s, true
+}
+
+// goMarkers are what Go's linker calls functions but are none: the build id in
+// front of the code (up to Go 1.24), and the one-byte bounds of the FIPS module.
+var goMarkers = [...]string{"go:buildid", "go.buildid", "go:textfipsstart", "go:textfipsend"}
+
+func goMarker(t *strtab, off uint32) bool {
+	for _, m := range goMarkers {
+		if t.is(off, m) {
+			return true
+		}
+	}
+	return false
 }
 
 // mapping reports whether a name is the mapping symbol want, alone or followed by
