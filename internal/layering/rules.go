@@ -83,5 +83,6 @@ var Rules = []Rule{
 	{Pkg: "internal/consumer"},
 	{Pkg: "internal/layering"},
 	{Pkg: "internal/testenv"},
+	{Pkg: "internal/witness", May: []string{"internal/testenv"}},
 	{Pkg: "examples/...", May: append([]string{"fixups/..."}, library...)},
 }
