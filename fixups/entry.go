@@ -11,17 +11,10 @@ const (
 	PatchBranch                   // a branch written over it
 )
 
+var patchNames = [...]string{"trap", "branch"}
+
 // Names returns the frozen spellings: trap, branch.
-func (p Patch) Names() []string {
-	var s []string
-	if p&PatchTrap != 0 {
-		s = append(s, "trap")
-	}
-	if p&PatchBranch != 0 {
-		s = append(s, "branch")
-	}
-	return s
-}
+func (p Patch) Names() []string { return setNames(uint8(p), patchNames[:]) }
 
 // Verdict is one line of a site's forms: a plan, or why there is none.
 type Verdict struct {
@@ -48,7 +41,7 @@ type Entry struct {
 	Target    uint64
 	Hazards   Hazards
 	Patch     Patch
-	Reason    Reason // why the bytes do not decode; then Forms is empty
+	Reason    Reason // why the bytes do not decode; then Forms holds refusals at most
 
 	Reads, Writes, Kills RegSet
 	Forms                []Verdict // in order of preference
@@ -63,6 +56,7 @@ type Table struct {
 	File    string
 	BuildID string // hex, "" if none
 	Base    uint64 // lowest PT_LOAD address
+	Layout  Layout // not part of JSON, where arch says it
 	Entries []Entry
 	Gaps    []Range // executable bytes about which nothing is said
 }
@@ -93,4 +87,13 @@ func (t *Table) Find(pc uint64) *Entry {
 		}
 	}
 	return nil
+}
+
+// Layout is what placing code and running programs asks of an ISA, so that a
+// table can be used by a consumer that knows nothing else. The zero value is
+// that of amd64.
+type Layout struct {
+	Bits    uint8 // width of a word: 64 or 32; 0 means 64
+	Align   uint8 // alignment of instructions, bytes: 1, 2, 4 or 8; 0 means 1
+	Placing       // byte orders of code and data
 }

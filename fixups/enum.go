@@ -2,6 +2,7 @@ package fixups
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -21,6 +22,29 @@ func enumAppend(dst []byte, kind string, v uint8, names []string) ([]byte, error
 		return append(dst, names[v]...), nil
 	}
 	return dst, fmt.Errorf("fixups: %s %d has no name", kind, v)
+}
+
+// setNames returns the names of the bits of a small set, parseSet the set.
+func setNames(set uint8, names []string) []string {
+	var s []string
+	for i, name := range names {
+		if set>>i&1 != 0 {
+			s = append(s, name)
+		}
+	}
+	return s
+}
+
+func parseSet(kind string, text, names []string) (uint8, error) {
+	var set uint8
+	for _, t := range text {
+		i := slices.Index(names, t)
+		if i < 0 {
+			return 0, fmt.Errorf("fixups: unknown %s %q", kind, t)
+		}
+		set |= 1 << i
+	}
+	return set, nil
 }
 
 func enumParse(kind string, text []byte, names []string) (uint8, error) {

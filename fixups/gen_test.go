@@ -24,6 +24,8 @@ func newGen(t testing.TB, stream uint64) gen {
 	return gen{rand.New(rand.NewPCG(seed, stream))}
 }
 
+func newSeeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
 func (g gen) bool() bool { return g.IntN(2) == 0 }
 
 func pick[T any](g gen, v ...T) T { return v[g.IntN(len(v))] }
@@ -139,4 +141,177 @@ func padded(p Program, n int) Program {
 		p = append(p[:len(p):len(p)], Step{Op: OpMov, Dst: R(0), A: R(0)})
 	}
 	return p
+}
+
+func (g gen) regset() RegSet {
+	var s RegSet
+	for range g.IntN(4) {
+		s.Add(Reg(g.IntN(256)))
+	}
+	return s
+}
+
+func (g gen) bytes(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(g.Uint32())
+	}
+	return b
+}
+
+// reloc returns a reloc that is valid in n bytes of code; n is not 0.
+func (g gen) reloc(n int) Reloc {
+	r := Reloc{Addend: g.val(), Size: pick[uint8](g, 1, 2, 4, 8), Shift: uint8(g.IntN(64)), Base: Base(g.IntN(5)),
+		Check: Check(g.IntN(4)), Order: Order(g.IntN(2)), PCRel: g.bool()}
+	for int(r.Size) > n {
+		r.Size /= 2
+	}
+	r.Off = uint16(g.IntN(n - int(r.Size) + 1))
+	r.Lsb = uint8(g.IntN(8 * int(r.Size)))
+	r.Bits = uint8(1 + g.IntN(8*int(r.Size)-int(r.Lsb)))
+	if g.bool() {
+		r.Page = uint8(g.IntN(64))
+	}
+	if r.Base == BaseInsn || r.Base == BaseReg {
+		r.Index = uint16(g.IntN(1 << 16))
+	}
+	return r
+}
+
+// plan returns a plan that Check accepts, in canonical form.
+func (g gen) plan(f Form, siteLen uint8, site []byte) Plan {
+	p := Plan{Form: f, Strategy: Strategy(g.IntN(10)), Tail: Tail(g.IntN(3)), Stop: Stop(g.IntN(2)), IsCall: g.bool(),
+		Private: g.bool(), X87: g.bool(), Alias: g.bool(), SiteLen: siteLen, SlotAlign: pick[uint16](g, 0, 4, 64, 1<<15),
+		Stack: uint16(g.Uint32()), Clobbers: g.regset(), Lost: g.regset(), Needs: Needs(g.IntN(8))}
+	if p.IsCall {
+		p.Returns = Returns(g.IntN(2))
+	}
+	if f == FormEmulate {
+		p.Emulate = g.program(0, true)
+		return p
+	}
+	if f == FormRegion {
+		p.SiteLen = uint8(1 + g.IntN(255))
+	}
+	p.Code = g.bytes(1 + g.IntN(40))
+	if g.bool() {
+		p.Strategy = StrategyCopy
+		p.Code = append(append([]byte{}, site...), p.Code...)
+	}
+	g.slot(&p)
+	p.Pre = g.program(0, false)
+	p.Post = g.program(p.Pre.Sets(), false)
+	p.Abort = g.program(p.Pre.Sets(), false)
+	return p
+}
+
+// slot fills what refers to the code.
+func (g gen) slot(p *Plan) {
+	n := len(p.Code)
+	p.CopyLen = uint16(g.IntN(n + 1))
+	for range g.IntN(4) {
+		p.Relocs = append(p.Relocs, g.reloc(n))
+	}
+	for range g.IntN(3) {
+		p.Escapes = append(p.Escapes, Escape{Off: uint16(g.IntN(n + 1)), Kind: EscapeKind(g.IntN(4))})
+	}
+	p.Far = g.bool()
+	p.Reach = AnyReach()
+	if !p.Far {
+		p.Reach.Min, p.Reach.Max = g.val(), g.val()
+	}
+	if g.bool() {
+		p.Reach.Align = 1 << (1 + g.IntN(31))
+		p.Reach.Residue = g.Uint32N(p.Reach.Align)
+	}
+	for off := g.IntN(4); off <= n; off += 1 + g.IntN(20) {
+		pt := Point{Off: uint16(off), Insn: uint16(g.IntN(4)), State: State(g.IntN(3)), HasBack: g.bool(), HasForward: g.bool(), Lost: g.regset()}
+		if pt.HasBack {
+			pt.Back = g.program(0, false)
+		}
+		if pt.HasForward {
+			pt.Forward = g.program(0, false)
+		}
+		p.Points = append(p.Points, pt)
+	}
+}
+
+// entry returns what Check accepts, without text.
+func (g gen) entry(pc uint64) Entry {
+	n := 1 + g.IntN(15)
+	e := Entry{PC: pc, Bytes: g.bytes(n), Len: uint8(n), Class: Class(g.IntN(15)), Patch: Patch(g.IntN(4)),
+		Hazards: Hazards(g.Uint64()) & Hazards(g.Uint64()) & (HazardContextUnknown.Bit()<<1 - 1)}
+	if g.bool() {
+		e.HasTarget, e.Target = true, pc+uint64(g.val())
+	}
+	if g.IntN(8) == 0 {
+		e.AltLen = uint8(g.IntN(16))
+	}
+	if g.IntN(8) == 0 {
+		e.Reason, e.Patch = Reason(1+g.IntN(22)), 0
+		return e
+	}
+	e.Reads, e.Writes, e.Kills = g.regset(), g.regset(), g.regset()
+	for range g.IntN(5) {
+		v := Verdict{Form: Form(g.IntN(4))}
+		if v.Form != FormEmulate {
+			v.Far = g.bool()
+		}
+		if g.bool() {
+			v.Reason = Reason(1 + g.IntN(22))
+		} else {
+			v.Plan = g.plan(v.Form, e.Len, e.Bytes)
+		}
+		e.Forms = append(e.Forms, v)
+	}
+	return e
+}
+
+// table returns a table of n entries with functions, gaps, and plain ones.
+func (g gen) table(n int) *Table {
+	t := &Table{Arch: "amd64", File: "a \"file\"\\ ü\x01", BuildID: "0123ab", Base: g.Uint64() >> 16, Layout: g.layout()}
+	pc, fn, start, delta := t.Base, "", t.Base, g.Uint64()>>20
+	inFile := g.bool()
+	plain := g.plainEntries()
+	for i := range n {
+		if g.IntN(5) == 0 {
+			size := uint64(1 + g.IntN(100))
+			t.Gaps = append(t.Gaps, Range{Addr: pc, Size: size})
+			pc += size
+			fn, start, inFile = "f"+strconv.Itoa(i), pc-uint64(g.IntN(3)), g.bool()
+		}
+		var e Entry
+		if g.bool() {
+			e = plain[g.IntN(len(plain))]
+			e.PC = pc
+			e.Bytes = g.bytes(int(e.Len))
+		} else {
+			e = g.entry(pc)
+		}
+		if fn != "" {
+			e.Func, e.At = fn, pc-start
+		}
+		if inFile {
+			e.InFile, e.Offset = true, pc-t.Base+delta
+		}
+		t.Entries = append(t.Entries, e)
+		pc += uint64(e.Len)
+	}
+	return t
+}
+
+func (g gen) layout() Layout {
+	return Layout{Bits: pick[uint8](g, 32, 64), Align: 1, Placing: Placing{End(g.IntN(2)), End(g.IntN(2))}}
+}
+
+// plainEntries returns one plain entry for each of a few lengths.
+func (g gen) plainEntries() []Entry {
+	var out []Entry
+	for n := 1; n < 8; n++ {
+		e := Entry{Len: uint8(n), Class: ClassPlain, Patch: PatchTrap}
+		e.Forms = []Verdict{{Form: FormEmulate, Reason: ReasonNotEmulated}, {Form: FormStep}}
+		e.Forms[1].Plan = Plan{Form: FormStep, Strategy: StrategyAbsolute, SiteLen: uint8(n), Code: []byte{1, 2, 3}, Far: true, Reach: AnyReach()}
+		out = append(out, e)
+	}
+	return out
 }

@@ -81,15 +81,7 @@ const (
 )
 
 // Names returns the frozen spellings: vector, segment-base, shadow-stack.
-func (n Needs) Names() []string {
-	var s []string
-	for i, name := range needNames {
-		if n>>i&1 != 0 {
-			s = append(s, name)
-		}
-	}
-	return s
-}
+func (n Needs) Names() []string { return setNames(uint8(n), needNames[:]) }
 
 var needNames = [...]string{"vector", "segment-base", "shadow-stack"}
 
