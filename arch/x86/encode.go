@@ -1,0 +1,200 @@
+package x86
+
+import (
+	"math"
+
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// planner is what making one plan needs. It lives on the stack of Plan.
+type planner struct {
+	p    *fixups.Plan
+	in   *reloc.Insn
+	env  *reloc.Env
+	l    *layout
+	a    *Arch
+	near bool // slot within rel32 of the site, or 386
+}
+
+// next is the end of the site, as an offset from its start.
+func (b *planner) next() int64 { return int64(b.in.Len) }
+
+// off is the offset in Code of what is emitted next.
+func (b *planner) off() int { return len(b.p.Code) }
+
+func (b *planner) bytes(c ...byte) { b.p.Code = append(b.p.Code, c...) }
+
+// constant appends the low n bytes of v.
+func (b *planner) constant(v int64, n int) {
+	for range n {
+		b.p.Code = append(b.p.Code, byte(v))
+		v >>= 8
+	}
+}
+
+// reloc appends r and room for its field. r.Off is filled in.
+func (b *planner) reloc(r fixups.Reloc) {
+	r.Off = uint16(b.off())
+	b.p.Relocs = append(b.p.Relocs, r)
+	b.constant(0, int(r.Size))
+}
+
+// rel appends a field of four bytes that is relative to the end of the
+// instruction, which is tail bytes behind the field, and names Site + delta. In
+// 32-bit mode the sum is taken modulo 2^32, so every slot is in reach.
+func (b *planner) rel(tail int, delta int64) {
+	check := fixups.CheckSigned
+	if !b.a.m64 {
+		check = fixups.CheckWrap
+	}
+	// value = Site + delta - (Slot + off + 4 + tail), P = Slot + off.
+	b.reloc(fixups.Reloc{Addend: delta - 4 - int64(tail), Size: 4, Bits: 32, PCRel: true, Check: check})
+}
+
+// rel16 is rel for a branch whose target is cut to 16 bits.
+func (b *planner) rel16(delta int64) {
+	b.reloc(fixups.Reloc{Addend: delta - 2, Size: 2, Bits: 16, PCRel: true, Check: fixups.CheckWrap})
+}
+
+// abs appends a field of n bytes that holds the low bits of Site + delta.
+func (b *planner) abs(n int, delta int64) {
+	check := fixups.CheckWrap
+	if n == 8 {
+		check = fixups.CheckNone
+	}
+	b.reloc(fixups.Reloc{Addend: delta, Size: uint8(n), Bits: uint8(8 * n), Check: check})
+}
+
+// literal appends Site + delta as data.
+func (b *planner) literal(delta int64) {
+	b.reloc(fixups.Reloc{Addend: delta, Size: 8, Bits: 64, Order: fixups.OrderData})
+}
+
+// point adds the boundary at the current offset.
+func (b *planner) point(s fixups.State, back, forward fixups.Program) *fixups.Point {
+	b.p.Points = append(b.p.Points, fixups.Point{
+		Off: uint16(b.off()), State: s,
+		Back: back, HasBack: back != nil,
+		Forward: forward, HasForward: forward != nil,
+	})
+	return &b.p.Points[len(b.p.Points)-1]
+}
+
+// start is a boundary before which nothing has happened.
+func (b *planner) start() { b.point(fixups.StateStart, gotoSite, nil) }
+
+// done is a boundary behind which only the way to Site + delta is left.
+func (b *planner) done(delta int64) { b.point(fixups.StateDone, nil, b.jumpTo(delta)) }
+
+// jumpTo is the program pc := Site + delta.
+func (b *planner) jumpTo(delta int64) fixups.Program {
+	if uint64(delta) < uint64(len(gotoNext)) {
+		return gotoNext[delta : delta+1 : delta+1]
+	}
+	return b.p.Program(mov(fixups.PC(), fixups.SitePlus(delta)))
+}
+
+// reach is where the slot may be: the range of Slot - Site in which every
+// checked field fits. A field holds Site + Addend - Slot - Off, which must be in
+// [-2^31, 2^31).
+func (b *planner) reach() {
+	r := &b.p.Reach
+	*r = fixups.Reach{Min: math.MinInt64, Max: math.MaxInt64}
+	if !b.a.m64 {
+		*r = fixups.Reach{Min: -math.MaxUint32, Max: math.MaxUint32}
+		return
+	}
+	for i := range b.p.Relocs {
+		x := &b.p.Relocs[i]
+		if x.PCRel && x.Check == fixups.CheckSigned {
+			d := x.Addend - int64(x.Off)
+			r.Min = max(r.Min, d-math.MaxInt32)
+			r.Max = min(r.Max, d-math.MinInt32)
+		}
+	}
+	b.p.Far = r.Min == math.MinInt64
+}
+
+// Programs that depend on the site's length alone are made once.
+var (
+	gotoSite = fixups.Program{mov(fixups.PC(), fixups.SitePlus(0))}
+	gotoNext = makeGotoNext()
+	postCopy = makePostCopy(64)
+	postI386 = makePostCopy(32)
+)
+
+func makeGotoNext() (p [16]fixups.Step) {
+	for i := range p {
+		p[i] = mov(fixups.PC(), fixups.SitePlus(int64(i)))
+	}
+	return p
+}
+
+// makePostCopy makes what follows a stepped copy of each length: the copy was
+// left at its end, or pc is where the instruction put it.
+func makePostCopy(width uint8) (p [16][2]fixups.Step) {
+	for i := range p {
+		n := int64(i)
+		p[i] = [2]fixups.Step{
+			skip(1, fixups.PC(), fixups.CondNE, fixups.SlotPlus(n), width),
+			mov(fixups.PC(), fixups.SitePlus(n)),
+		}
+	}
+	return p
+}
+
+// The steps by their names in the text grammar.
+
+func mov(dst, a fixups.Operand) fixups.Step {
+	return fixups.Step{Op: fixups.OpMov, Dst: dst, A: a}
+}
+
+func op2(op fixups.Op, dst, a, b fixups.Operand) fixups.Step {
+	return fixups.Step{Op: op, Dst: dst, A: a, B: b}
+}
+
+func add(dst, a fixups.Operand, v int64) fixups.Step {
+	return op2(fixups.OpAdd, dst, a, fixups.Const(v))
+}
+
+func zext(dst, a fixups.Operand, width uint8) fixups.Step {
+	return fixups.Step{Op: fixups.OpZext, Dst: dst, A: a, Width: width}
+}
+
+func sext(dst, a fixups.Operand, width uint8) fixups.Step {
+	return fixups.Step{Op: fixups.OpSext, Dst: dst, A: a, Width: width}
+}
+
+func extract(dst, a fixups.Operand, lsb, width uint8) fixups.Step {
+	return fixups.Step{Op: fixups.OpExtract, Dst: dst, A: a, Lsb: lsb, Width: width}
+}
+
+func insert(dst, a fixups.Operand, lsb, width uint8) fixups.Step {
+	return fixups.Step{Op: fixups.OpInsert, Dst: dst, A: a, Lsb: lsb, Width: width}
+}
+
+func load(dst, addr fixups.Operand, size int) fixups.Step {
+	return fixups.Step{Op: fixups.OpLoad, Dst: dst, A: addr, Size: uint8(size)}
+}
+
+func store(addr, v fixups.Operand, size int) fixups.Step {
+	return fixups.Step{Op: fixups.OpStore, A: addr, B: v, Size: uint8(size)}
+}
+
+func skip(n int, a fixups.Operand, c fixups.Cond, b fixups.Operand, width uint8) fixups.Step {
+	return fixups.Step{Op: fixups.OpSkip, Skip: uint8(n), A: a, B: b, Cond: c, Width: width}
+}
+
+// steps collects a program whose length depends on the instruction.
+type steps struct {
+	n int
+	s [24]fixups.Step
+}
+
+func (q *steps) add(s fixups.Step) {
+	q.s[q.n] = s
+	q.n++
+}
+
+func (q *steps) program(p *fixups.Plan) fixups.Program { return p.Program(q.s[:q.n]...) }

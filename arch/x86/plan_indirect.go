@@ -1,0 +1,174 @@
+package x86
+
+import (
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// transfers are the hazards of branches, calls and returns that their plans deal
+// with, or that a copy has as the site has them.
+const transfers = copyable | fixups.Hazards(1<<fixups.HazardPushesPC|1<<fixups.HazardReadsPC)
+
+// indirect moves JMP r/m and the returns. None of them depends on where it
+// stands, except by a rip-relative operand. IRET and what leaves to another
+// privilege are not among them.
+func (b *planner) indirect(step bool) fixups.Reason {
+	if r := b.hazards(transfers); r != fixups.ReasonNone {
+		return r
+	}
+	if r := b.vendor(); r != fixups.ReasonNone {
+		return r
+	}
+	if b.l.opmap() != 0 {
+		return fixups.ReasonUnknown
+	}
+	switch b.l.opcode() {
+	case 0xc2, 0xc3, 0xca, 0xcb:
+		return b.asIs(step)
+	case 0xff:
+	default:
+		return fixups.ReasonUnknown
+	}
+	switch {
+	case !b.l.has(flagRIPRel):
+		return b.asIs(step)
+	case b.near || b.l.pfx(pfx67):
+		b.p.Strategy = fixups.StrategyReEncode
+		b.start()
+		b.copyRIP()
+		return b.gone(step)
+	case step:
+		if b.p.Stop == fixups.StopTrap {
+			return fixups.ReasonUnknown
+		}
+		return b.scratchStep()
+	}
+	return b.farJumpRIP()
+}
+
+// indirectCall moves CALL r/m.
+func (b *planner) indirectCall(step bool) fixups.Reason {
+	if r := b.hazards(transfers); r != fixups.ReasonNone {
+		return r
+	}
+	if r := b.vendor(); r != fixups.ReasonNone {
+		return r
+	}
+	if b.l.opmap() != 0 || b.l.opcode() != 0xff || b.l.reg() != 2 {
+		return fixups.ReasonUnknown // far
+	}
+	b.p.IsCall = true
+	b.p.Returns = b.env.Return
+	slot := b.env.Return == fixups.ReturnsSlot
+	switch {
+	case b.short() && (step || slot):
+		return fixups.ReasonUnknown
+	case step:
+		return b.stepIndirectCall()
+	case slot:
+		return b.indirectFromSlot()
+	}
+	if r := b.original(); r != fixups.ReasonNone {
+		return r
+	}
+	if b.l.mod() == 3 {
+		return b.callReg()
+	}
+	return b.callMem()
+}
+
+// stepIndirectCall steps the call itself. It leaves Slot + n as the return
+// address, in both stacks, and post puts it right.
+func (b *planner) stepIndirectCall() fixups.Reason {
+	if b.p.Stop == fixups.StopTrap {
+		return fixups.ReasonUnknown
+	}
+	if b.l.has(flagRIPRel) && !b.near && !b.l.pfx(pfx67) {
+		if r := b.scratchStep(); r != fixups.ReasonNone {
+			return r
+		}
+		// Who comes back to the slot later has no temporaries of this visit.
+		b.p.Points[len(b.p.Points)-1].Forward = b.jumpTo(b.next())
+	} else {
+		b.start()
+		b.copyOperand()
+		b.guard(b.next())
+		b.p.Abort = gotoSite
+	}
+	if b.env.Return == fixups.ReturnsSlot {
+		b.p.Escapes = append(b.p.Escapes, fixups.Escape{Off: b.p.CopyLen, Kind: fixups.EscapeReturn})
+		return fixups.ReasonNone
+	}
+	var q steps
+	for i := range b.p.Post {
+		q.add(b.p.Post[i])
+	}
+	q.add(store(b.sp(), fixups.SitePlus(b.next()), b.word()))
+	if b.env.SHSTK == reloc.On {
+		q.add(fixups.Step{Op: fixups.OpShPop, Dst: fixups.T(2)})
+		q.add(fixups.Step{Op: fixups.OpShPush, A: fixups.SitePlus(b.next())})
+		b.p.Needs |= fixups.NeedsShadowStack
+	}
+	b.p.Post = q.program(b.p)
+	return fixups.ReasonNone
+}
+
+// copyOperand emits the instruction, with its displacement made to fit if it is
+// rip-relative.
+func (b *planner) copyOperand() {
+	if b.l.has(flagRIPRel) {
+		b.p.Strategy = fixups.StrategyReEncode
+		b.copyRIP()
+		return
+	}
+	b.p.Strategy = fixups.StrategyCopy
+	b.bytes(b.in.Bytes[:b.in.Len]...)
+}
+
+// indirectFromSlot calls from the slot and returns to it.
+func (b *planner) indirectFromSlot() fixups.Reason {
+	if b.l.has(flagRIPRel) && !b.near && !b.l.pfx(pfx67) {
+		return b.farCallRIP()
+	}
+	b.start()
+	b.copyOperand()
+	return b.returned()
+}
+
+// callReg pushes the return address and jumps to the register. The stack pointer
+// as the target would be changed by the push.
+func (b *planner) callReg() fixups.Reason {
+	n := b.l.rmField()
+	if n == 4 {
+		return fixups.ReasonNoScratch
+	}
+	b.p.Strategy = fixups.StrategyReEncode
+	b.start()
+	var literal bool
+	size := int64(b.word())
+	if b.short() {
+		size = 2
+		b.bytes(0x66, 0x68)
+		b.abs(2, b.next())
+	} else {
+		literal = b.pushNext(int(b.in.Len))
+	}
+	pc := b.reg(n)
+	back := b.p.Program(add(b.sp(), b.sp(), size), mov(fixups.PC(), fixups.SitePlus(0)))
+	if b.short() {
+		b.point(fixups.StateDone, back, b.p.Program(zext(fixups.T(0), pc, 16), mov(fixups.PC(), fixups.T(0))))
+	} else {
+		b.point(fixups.StateDone, back, b.p.Program(mov(fixups.PC(), pc)))
+	}
+	b.bytes(b.in.Bytes[:b.in.Len]...)
+	b.p.Code[b.off()-1] = b.l.modrm()&^0x38 | 4<<3
+	if literal {
+		b.p.Strategy = fixups.StrategyLiteral
+		b.literal(b.next())
+	}
+	return fixups.ReasonNone
+}
+
+func (b *planner) callMem() fixups.Reason    { return fixups.ReasonNoScratch }
+func (b *planner) farCallRIP() fixups.Reason { return fixups.ReasonNoScratch }
+func (b *planner) farJumpRIP() fixups.Reason { return fixups.ReasonNoScratch }

@@ -1,0 +1,134 @@
+package x86
+
+import (
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// copyable are the hazards that do not keep a plain instruction from running
+// anywhere:
+//
+//   - repeats: post tells a finished copy from an interrupted one by pc;
+//   - landing-pad: the slot is entered by a jump of ours, and a pad that is not
+//     branched to is a nop;
+//   - shadow-stack: INCSSP and its like work on the shadow stack alone;
+//   - vendor: the same processor runs site and copy; a length that differs is
+//     refused before;
+//   - x87-fip: declared in the plan;
+//   - monitor: a monitor may be lost at any time, so its users check;
+//   - partial, unwind, rseq, exception-table, context-unknown: properties of the
+//     site that a copy does not change.
+const copyable = fixups.Hazards(1<<fixups.HazardRepeats | 1<<fixups.HazardLandingPad |
+	1<<fixups.HazardShadowStack | 1<<fixups.HazardVendor | 1<<fixups.HazardX87FIP |
+	1<<fixups.HazardMonitor | 1<<fixups.HazardPartial | 1<<fixups.HazardUnwind |
+	1<<fixups.HazardRSeq | 1<<fixups.HazardExceptionTable | 1<<fixups.HazardContextUnknown)
+
+// hazards refuses a copy whose hazards are not all in allowed.
+func (b *planner) hazards(allowed fixups.Hazards) fixups.Reason {
+	h := b.in.Hazards &^ allowed
+	switch {
+	case b.in.AltLen != 0 && b.env.Vendor != reloc.VendorIntel:
+		return fixups.ReasonVendor
+	case h == 0:
+		return fixups.ReasonNone
+	case h.Has(fixups.HazardShadow), h.Has(fixups.HazardAdjacent):
+		return fixups.ReasonAdjacent
+	case h.Has(fixups.HazardTransaction):
+		return fixups.ReasonTransaction
+	case h.Has(fixups.HazardExclusive):
+		return fixups.ReasonExclusive
+	}
+	return fixups.ReasonUnknown
+}
+
+// plain copies an instruction that neither reads nor writes pc. PUSHF, which
+// shows the stepper's trap flag, is the one with work left after a step.
+func (b *planner) plain(step bool) fixups.Reason {
+	allowed := copyable
+	pushf := b.in.Hazards.Has(fixups.HazardSeesTF) && b.isPushf()
+	if pushf {
+		allowed |= fixups.HazardSeesTF.Bit()
+	}
+	if r := b.hazards(allowed); r != fixups.ReasonNone {
+		return r
+	}
+	b.p.Strategy = fixups.StrategyCopy
+	b.p.X87 = b.in.Hazards.Has(fixups.HazardX87FIP)
+	b.start()
+	b.bytes(b.in.Bytes[:b.in.Len]...)
+	if !step {
+		return b.tail(b.next())
+	}
+	b.guard(b.next())
+	b.p.Abort = gotoSite
+	if pushf && b.env.Stop == fixups.StopHardware {
+		b.stepPushf()
+		return fixups.ReasonNone
+	}
+	b.p.Post = b.postCopy()
+	return fixups.ReasonNone
+}
+
+// postCopy is Post of a copy that needs no other repair.
+func (b *planner) postCopy() fixups.Program {
+	n := b.in.Len
+	switch {
+	case b.env.Stop == fixups.StopTrap || b.p.CopyLen != uint16(n) || n > 15:
+		break
+	case b.in.Hazards.Has(fixups.HazardRepeats):
+		break
+	case b.a.m64:
+		return postCopy[n][:]
+	default:
+		return postI386[n][:]
+	}
+	var q steps
+	b.afterCopy(&q)
+	return q.program(b.p)
+}
+
+// afterCopy appends the decision by pc: at the end of the copy the site is done;
+// at its start an unfinished rep has more to do, and the site goes on with it.
+// pc is read once, since the end of the site may be the start of the slot. After
+// a trap pc is reported at the trap or behind it. t1 is used.
+func (b *planner) afterCopy(q *steps) {
+	n := int64(b.p.CopyLen)
+	if b.env.Stop == fixups.StopTrap {
+		q.add(op2(fixups.OpSub, fixups.T(1), fixups.PC(), fixups.SlotPlus(n)))
+		q.add(skip(1, fixups.T(1), fixups.CondA, fixups.Const(1), b.width()))
+		q.add(mov(fixups.PC(), fixups.SitePlus(b.next())))
+		return
+	}
+	q.add(mov(fixups.T(1), fixups.PC()))
+	q.add(skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(n), b.width()))
+	q.add(mov(fixups.PC(), fixups.SitePlus(b.next())))
+	if b.in.Hazards.Has(fixups.HazardRepeats) {
+		q.add(skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(0), b.width()))
+		q.add(mov(fixups.PC(), fixups.SitePlus(0)))
+	}
+}
+
+func (b *planner) isPushf() bool { return b.l.opmap() == 0 && b.l.opcode() == 0x9c }
+
+// stepPushf puts the program's own trap flag, saved in t0, into the image that a
+// stepped PUSHF has pushed.
+func (b *planner) stepPushf() {
+	const tf = 8
+	b.p.Pre = b.p.Program(extract(fixups.T(0), b.flags(), tf, 1))
+	var q steps
+	size := b.stackSize()
+	q.add(load(fixups.T(2), b.sp(), size))
+	q.add(insert(fixups.T(2), fixups.T(0), tf, 1))
+	q.add(store(b.sp(), fixups.T(2), size))
+	b.afterCopy(&q)
+	b.p.Post = q.program(b.p)
+}
+
+// stackSize is the size in bytes of what a push or pop with this operand size
+// moves: there are no 32-bit ones in 64-bit mode.
+func (b *planner) stackSize() int {
+	if b.l.opSize() == 2 {
+		return 2
+	}
+	return b.word()
+}

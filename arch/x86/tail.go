@@ -1,0 +1,127 @@
+package x86
+
+import (
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// tailFar is the size of the far tail: jmp [rip+0] and the target as data.
+const tailFar = 14
+
+// leave emits the way out of the slot to Site + delta, whose first boundary the
+// caller has added or does not need: jmp rel32 in near slots, else a jump
+// through a literal, which needs no register and no stack.
+func (b *planner) leave(delta int64) fixups.Reason {
+	switch {
+	case b.near:
+		b.bytes(0xe9)
+		b.rel(0, delta)
+	case b.env.ExecuteOnly:
+		return b.leaveByStack(delta)
+	default:
+		b.notrack()
+		b.bytes(0xff, 0x25)
+		b.constant(0, 4)
+		b.literal(delta)
+	}
+	return fixups.ReasonNone
+}
+
+// leaveSize is the size of what leave emits.
+func (b *planner) leaveSize() int {
+	switch {
+	case b.near:
+		return 5
+	case b.env.IBT == reloc.On:
+		return tailFar + 1
+	}
+	return tailFar
+}
+
+// notrack exempts an indirect branch of our own from indirect branch tracking:
+// the site's target need not be a landing pad. Where it is not known whether
+// tracking is on, the plan is made as if it were off and the site says so.
+func (b *planner) notrack() {
+	switch b.env.IBT {
+	case reloc.On:
+		b.bytes(0x3e)
+	case reloc.Unknown:
+		b.in.Hazards |= fixups.HazardLandingPad.Bit()
+	}
+}
+
+// leaveByStack is the far tail of slots that cannot be read: the target is
+// pushed as two immediates behind the zone, and RET imm16 takes the stack
+// pointer back over both.
+//
+//	lea rsp,[rsp-zone]  push lo32  mov dword [rsp+4],hi32  ret zone
+//
+// The word lies below the zone, so nothing the program owns is overwritten, and
+// at or above the stack pointer until it is used, so no signal can spoil it.
+func (b *planner) leaveByStack(delta int64) fixups.Reason {
+	zone, _ := b.env.ZoneOf(b.a.info)
+	switch {
+	case !b.env.Spill || zone > 0x7ff8:
+		return fixups.ReasonNoScratch
+	case b.env.SHSTK == reloc.On:
+		return fixups.ReasonShadowStack
+	case b.env.SHSTK == reloc.Unknown:
+		b.in.Hazards |= fixups.HazardShadowStack.Bit()
+	}
+	b.moveSP(-int64(zone))
+	b.outOfStack(int64(zone), delta)
+	b.bytes(0x68)
+	b.abs(4, delta)
+	b.outOfStack(int64(zone)+8, delta)
+	b.bytes(0xc7, 0x44, 0x24, 0x04)
+	b.reloc(fixups.Reloc{Addend: delta, Size: 4, Bits: 32, Shift: 32, Check: fixups.CheckSigned})
+	b.outOfStack(int64(zone)+8, delta)
+	b.bytes(0xc2, byte(zone), byte(zone>>8))
+	b.p.Stack = max(b.p.Stack, 8)
+	return fixups.ReasonNone
+}
+
+// outOfStack is a boundary in leaveByStack with n bytes on the stack. It may be
+// the tail's first, which is there already if there is no zone to skip.
+func (b *planner) outOfStack(n, delta int64) {
+	if b.p.PointAt(uint64(b.off())) != nil {
+		return
+	}
+	b.point(fixups.StateDone, nil, b.p.Program(
+		add(fixups.R(RSP), fixups.R(RSP), n), mov(fixups.PC(), fixups.SitePlus(delta))))
+}
+
+// moveSP emits lea rsp,[rsp+n], which leaves the flags alone; nothing for 0.
+func (b *planner) moveSP(n int64) {
+	switch {
+	case n == 0:
+	case n == int64(int8(n)):
+		b.bytes(0x48, 0x8d, 0x64, 0x24, byte(n))
+	default:
+		b.bytes(0x48, 0x8d, 0xa4, 0x24)
+		b.constant(n, 4)
+	}
+}
+
+// tail ends the code of the jump form: all of the site's work is done and Site +
+// delta comes next.
+func (b *planner) tail(delta int64) fixups.Reason {
+	b.done(delta)
+	b.p.Tail = fixups.TailJump
+	return b.leave(delta)
+}
+
+// guard ends the code of the step form. Where a trap stops the copy it is that
+// trap; else it catches threads that nobody steps, and needs no scratch: a slot
+// that cannot be read gets a trap.
+func (b *planner) guard(delta int64) {
+	b.done(delta)
+	b.p.CopyLen = uint16(b.off())
+	if b.env.Stop == fixups.StopTrap || !b.near && b.env.ExecuteOnly {
+		b.p.Tail = fixups.TailTrap
+		b.bytes(0xcc)
+		return
+	}
+	b.p.Tail = fixups.TailJump
+	b.leave(delta)
+}
