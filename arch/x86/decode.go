@@ -1,16 +1,324 @@
 package x86
 
 import (
+	"encoding/binary"
+
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
 
-type modeTables struct{}
-
-var tables64, tables32 modeTables
-
-// Decode implements [reloc.Arch].
+// Decode implements [reloc.Arch]: any bytes, any cut. Reserved means that the
+// bytes so far cannot begin a valid instruction, whatever follows; truncated
+// that they can.
 func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
-	*in = reloc.Insn{PC: pc}
-	return fixups.ReasonUnknown
+	in.PC = pc
+	if len(code) >= 16 {
+		return a.decode(in, (*[16]byte)(code), 16)
+	}
+	// Behind the end zeros are decoded; what depends on them is answered
+	// truncated, because every answer knows how many bytes it rests on.
+	var buf [16]byte
+	n := copy(buf[:], code)
+	return a.decode(in, &buf, n)
+}
+
+// decode takes the ways of nearly all code: an opcode of map 0 or 1, with REX
+// or without.
+func (a *Arch) decode(in *reloc.Insn, p *[16]byte, n int) error {
+	var l1 uint64
+	pos := 0
+	b := p[0]
+	if b&0xf0 == 0x40 && a.m64 {
+		l1 = rexBits[b&15] | pfxREX
+		pos, b = 1, p[1]
+	}
+	switch a.lead[b] {
+	case leadOpcode:
+		return a.finish(in, p, n, pos, a.maps.legacy[0][0][b], 0, l1)
+	case lead0F:
+		b = p[pos+1]
+		if b&0xf8 != 0x38 && b != 0x0f {
+			return a.finish(in, p, n, pos+1, a.maps.legacy[1][0][b], 1<<l0Map, l1)
+		}
+	}
+	return a.decodeAny(in, p, n)
+}
+
+// decodeAny takes all ways.
+func (a *Arch) decodeAny(in *reloc.Insn, p *[16]byte, n int) error {
+	l1, pos := a.prefixes(p)
+	if pos == 15 {
+		return fail(in, n, 15)
+	}
+	b := p[pos&15]
+	l0 := uint64(max(pos-1, 0)) << l0PrefixOff
+	pp := l1 >> l1PP & 3
+	kind := a.lead[b]
+	if kind >= leadREX2 && (a.m64 || p[pos+1] >= 0xc0 || kind == leadXOP) {
+		if kind != leadXOP || p[pos+1]&0x1f >= 8 {
+			return a.vector(in, p, n, pos, kind, l1)
+		}
+	}
+	if kind != lead0F {
+		return a.finish(in, p, n, pos, a.maps.legacy[0][pp][b], l0, l1)
+	}
+	pos++
+	switch b = p[pos]; b {
+	case 0x38:
+		return a.finish(in, p, n, pos+1, a.maps.legacy[2][pp][p[(pos+1)&15]], l0|2<<l0Map, l1)
+	case 0x3a:
+		return a.finish(in, p, n, pos+1, a.maps.legacy[3][pp][p[(pos+1)&15]], l0|3<<l0Map, l1)
+	case 0x0f:
+		return a.suffixed(in, p, n, pos, l0|1<<l0Map|enc3DNow<<l0Enc, l1)
+	}
+	return a.finish(in, p, n, pos, a.maps.legacy[1][pp][b], l0|1<<l0Map, l1)
+}
+
+// suffixed decodes 3DNow!: the opcode stands where an immediate would. Operands
+// are laid out as those of 0F 0F ModRM.
+func (a *Arch) suffixed(in *reloc.Insn, p *[16]byte, n, pos int, l0, l1 uint64) error {
+	end := pos + 1
+	if end < 15 {
+		disp, sib := a.operandBytes(p, end, l1)
+		end += 1 + disp + sib
+	}
+	if end >= 15 {
+		return fail(in, n, min(pos+3, 15))
+	}
+	d := a.maps.now[0][0][p[end]]
+	if d == 0 || n <= end {
+		return fail(in, n, end+1)
+	}
+	return a.finish(in, p, n, pos, d, l0, l1)
+}
+
+// operandBytes returns how many bytes of displacement and SIB follow the ModRM
+// byte at offset at.
+func (a *Arch) operandBytes(p *[16]byte, at int, l1 uint64) (disp, sib int) {
+	mt := a.modRM[l1>>1&1][p[at]]
+	disp, sib = int(mt&modDisp), int(mt&modSIB)/modSIB
+	if mt&modBase != 0 && p[(at+1)&15]&7 == 5 {
+		disp = 4
+	}
+	return disp, sib
+}
+
+// finish decodes from the opcode at pos on, which descriptor d belongs to.
+func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d uint32, l0, l1 uint64) error {
+	if d&descVariants != 0 {
+		d = variants[d&descBase+variantKey(d, l0, l1, p, pos)]
+	}
+	if d == 0 {
+		return fail(in, n, pos+1+int(l1>>l1BC&1))
+	}
+	l0 |= uint64(p[pos&15]) | uint64(pos)<<l0OpcodeOff | a.modeFlag
+	l1 |= a.addrLog[l1>>1&1]
+	leaf := uint(d & descBase)
+	end := uint(pos + 1)
+	if d&descModRM != 0 {
+		m := p[end&15]
+		mt := uint(a.modRM[l1>>1&1][m])
+		if d&descModReg != 0 {
+			mt = 0
+		}
+		leaf += uint(shapeOf[d>>descShape%8][m])
+		l0 |= uint64(m)<<8 | uint64(end)<<l0ModRMOff | uint64(mt&(modSIB|modRIP|modMem))<<(l0Flags-modShift)
+		end += 1 + mt&modSIB/modSIB
+		disp := mt & modDisp
+		if mt&modBase != 0 && p[(end-1)&15]&7 == 5 {
+			disp = 4
+		}
+		l0 |= uint64(end)<<l0DispOff | uint64(disp)<<l0DispLen
+		end += disp
+	}
+	row := leaves[leaf]
+	f := facts[row]
+	if unusual := l1&pfxLock | l0>>l0Enc&15 | f&factSeldom; row == 0 || unusual != 0 && !a.allowed(f, l0, l1) {
+		return fail(in, n, pos+1+int(d&descModRM/descModRM))
+	}
+	return a.store(in, p, n, end, d, row, l0, l1)
+}
+
+// store decodes what is left once the row is known: operand size, immediate and
+// length.
+func (a *Arch) store(in *reloc.Insn, p *[16]byte, n int, end uint, d uint32, row uint16, l0, l1 uint64) error {
+	f := facts[row]
+	size := d >> descSize & 3
+	if size == sizeByRow {
+		size = uint32(f>>factSize) & 3
+	}
+	op := a.opLog[size&3][opKey(l0, l1)&3]
+	l1 |= uint64(op) << l1Op
+	imm := d >> descImm & 15
+	size8 := uint(immLen[imm][op&3])
+	if imm >= immMoffs {
+		size8 = groupImm(imm, op, l0, l1)
+		if imm == immMoffs {
+			l0 |= uint64(end)<<l0DispOff | uint64(size8)<<l0DispLen
+			end, size8 = end+size8, 0
+		}
+	}
+	if size8 != 0 {
+		l0 |= uint64(end)<<l0ImmOff | uint64(size8)<<l0ImmLen
+		end += size8
+	}
+	if int(end) > min(n, 15) {
+		return fail(in, n, int(end))
+	}
+	lo, hi := binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])
+	binary.LittleEndian.PutUint64(in.Bytes[:8], lo&keep[end&15][0])
+	binary.LittleEndian.PutUint64(in.Bytes[8:], hi&keep[end&15][1])
+	in.Ext[0], in.Ext[1] = l0, l1
+	in.Row, in.Len, in.AltLen = uint32(row), uint8(end), 0
+	return a.classify(in, f, l0, l1)
+}
+
+// classify sets class, hazards, flags and target.
+func (a *Arch) classify(in *reloc.Insn, f, l0, l1 uint64) error {
+	haz := fixups.Hazards(f & factHazards)
+	class := fixups.Class(f >> factClass & 15)
+	flags := reloc.Continues &^ reloc.InsnFlags(f/factStops%2*uint64(reloc.Continues))
+	if f&factAccess != 0 || l0&(flagMem<<l0Flags) != 0 && f&factAddrOnly == 0 {
+		flags |= reloc.Accesses
+	}
+	in.Target = 0
+	switch {
+	case f&(factRel|factAbs) != 0:
+		flags |= reloc.HasTarget
+		in.Target = a.branchTarget(in, f)
+	case l0&(flagRIPRel<<l0Flags) != 0:
+		flags |= reloc.HasTarget | reloc.PCOperand
+		haz |= hazReadsPC
+		if class == fixups.ClassPlain {
+			class = fixups.ClassPCRelative
+		}
+		in.Target = in.Next() + uint64(int64(int32(binary.LittleEndian.Uint32(in.Bytes[l0>>l0DispOff&15:]))))
+		if l1&pfx67 != 0 {
+			in.Target &= 1<<32 - 1
+		}
+	}
+	in.Class, in.Hazards, in.Flags = class, haz, flags
+	if l1&l1Changing != 0 || f&factVW != 0 {
+		a.vary(in, f, l0, l1)
+	}
+	return nil
+}
+
+// opKey selects the operand size: W and 66, or what stands for 66 in map 4.
+func opKey(l0, l1 uint64) uint64 {
+	k := l1>>l1W&1<<1 | l1&pfx66
+	if l0>>l0Enc&15 >= encVEX2 {
+		k = k&2 | l1>>l1PP&3&(l0>>l0Map&15>>2&1) // pp is 1 for 66, and maps above 4 have no operand size
+	}
+	return k
+}
+
+// groupImm is the length of an immediate that depends on more than the operand
+// size: group 3 has one for test only, moffs goes by address size.
+func groupImm(imm uint32, op uint8, l0, l1 uint64) uint {
+	switch {
+	case imm == immMoffs:
+		return 1 << (l1 >> l1Addr & 15)
+	case l0>>12&3 != 0: // ModRM.reg above 1
+		return 0
+	}
+	if imm == immGroupB {
+		return 1
+	}
+	return uint(immLen[immZ][op&3])
+}
+
+// variantKey is W, L'L and, in map 4, ND and NF. With EVEX.b and a register L'L
+// is the rounding mode and the length 512 bits (SDM volume 2, 2.7.4).
+func variantKey(d uint32, l0, l1 uint64, p *[16]byte, pos int) uint32 {
+	ll := l1 >> l1LL & 3
+	if l1>>l1BC&1 != 0 && l0>>l0Map&15 != 4 && p[(pos+1)&15] >= 0xc0 {
+		ll = 2
+	}
+	k := uint32(l1>>l1W&1 | ll<<1)
+	if d&descMap4 != 0 {
+		k |= uint32(l1>>l1BC&1<<3 | l1>>(l1AAA+2)&1<<4)
+	}
+	return k
+}
+
+// branchTarget is where a direct branch goes. In 32-bit mode addresses wrap at
+// 32 bits, and at 16 if the operand size is 16; in 64-bit mode xbegin alone has
+// a 16-bit displacement, which is extended as any other (SDM volume 2, XBEGIN).
+func (a *Arch) branchTarget(in *reloc.Insn, f uint64) uint64 {
+	l := lay(in)
+	l[0] |= flagRelImm << l0Flags
+	b := in.Bytes[l.immOff()&15:]
+	var v uint64
+	switch l.immLen() {
+	case 1:
+		v = uint64(int64(int8(b[0])))
+	case 2:
+		v = uint64(int64(int16(binary.LittleEndian.Uint16(b))))
+	case 4:
+		v = uint64(int64(int32(binary.LittleEndian.Uint32(b))))
+	default:
+		v = binary.LittleEndian.Uint64(b)
+	}
+	if f&factAbs != 0 {
+		l[0] &^= flagRelImm << l0Flags
+		return v
+	}
+	v += in.Next()
+	switch {
+	case a.m64:
+	case l.opSize() == 2:
+		v &= 1<<16 - 1
+	default:
+		v &= 1<<32 - 1
+	}
+	return v
+}
+
+// vary applies what prefixes change: repetition, the meaning of 66 on near
+// branches, of REX.W on far pointers, and the waiver of a landing pad.
+func (a *Arch) vary(in *reloc.Insn, f, l0, l1 uint64) {
+	if f&factRep != 0 && l1&(pfxF2|pfxF3) != 0 {
+		in.Hazards |= fixups.HazardRepeats.Bit() | fixups.HazardPartial.Bit()
+	}
+	if f&factV66 != 0 && l1&pfx66 != 0 && a.m64 {
+		in.Hazards |= fixups.HazardVendor.Bit()
+		// AMD takes a rel16, unless REX.W is set (APM volume 3, 1.2.7).
+		if f&factRel != 0 && l0>>l0ImmLen&15 == 4 && l1>>l1W&1 == 0 {
+			in.AltLen = in.Len - 2
+		}
+	}
+	if f&factVW != 0 && l1>>l1W&1 != 0 {
+		in.Hazards |= fixups.HazardVendor.Bit() // AMD has no far pointer with 64-bit offset
+	}
+	if f&factNoTrack != 0 && a.noTrack(in) {
+		in.Hazards &^= fixups.HazardLandingPad.Bit()
+	}
+}
+
+// noTrack reports whether 3E is the only segment prefix. With others before or
+// behind it the manual leaves the matter to the order, so a landing pad is still
+// said to be needed.
+func (a *Arch) noTrack(in *reloc.Insn) bool {
+	found := false
+	for _, b := range in.Bytes[:lay(in).opcodeOff()] {
+		switch b {
+		case 0x3e:
+			found = true
+		case 0x26, 0x2e, 0x36, 0x64, 0x65:
+			return false
+		}
+	}
+	return found
+}
+
+// fail answers for bytes of which the first need decide.
+func fail(in *reloc.Insn, n, need int) error {
+	*in = reloc.Insn{PC: in.PC}
+	if need = min(need, 15); need > n {
+		in.Len = uint8(min(n, 15))
+		return fixups.ReasonTruncated
+	}
+	in.Len = uint8(need)
+	return fixups.ReasonReserved
 }

@@ -10,17 +10,30 @@ import "github.com/xol-go/xol/reloc"
 
 // Arch is one mode of x86. The zero value is not usable; use [AMD64] or [I386].
 type Arch struct {
-	info *reloc.Info
-	tab  *modeTables
-	m64  bool
+	info     *reloc.Info
+	maps     *mapTables
+	lead     *leadTable
+	modRM    [2]*[256]uint8 // by the prefix 67
+	opLog    *[4][4]uint8
+	addrLog  [2]uint64 // log2 of the address size in its place in Ext[1], by the prefix 67
+	modeFlag uint64    // flagMode64 in its place in Ext[0]
+	m64      bool
 }
 
 // The instruction sets. They are immutable.
 var (
 	// AMD64 is 64-bit mode.
-	AMD64 = &Arch{info: &infoAMD64, tab: &tables64, m64: true}
+	AMD64 = &Arch{
+		info: &infoAMD64, maps: &maps64, lead: &lead64,
+		modRM: [2]*[256]uint8{&modRM64, &modRM64}, opLog: &opLog64,
+		addrLog: [2]uint64{3 << l1Addr, 2 << l1Addr}, modeFlag: flagMode64 << l0Flags, m64: true,
+	}
 	// I386 is protected mode, or compatibility mode, with 32-bit code segments.
-	I386 = &Arch{info: &infoI386, tab: &tables32}
+	I386 = &Arch{
+		info: &infoI386, maps: &maps32, lead: &lead32,
+		modRM: [2]*[256]uint8{&modRM32, &modRM16}, opLog: &opLog32,
+		addrLog: [2]uint64{2 << l1Addr, 1 << l1Addr},
+	}
 )
 
 // Info implements [reloc.Arch].

@@ -1,0 +1,47 @@
+package x86
+
+import (
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// rowText is what a row is called.
+type rowText struct {
+	pattern string // map, opcode and conditions
+	name    string // mnemonic
+	source  uint16 // index of rowSources
+}
+
+// Rows implements [reloc.Describer]: the rows of both modes, in the order of
+// their numbers, which begin with 1. A row that holds in one mode only says so
+// in its pattern (m32, m64).
+func (a *Arch) Rows() []reloc.Row {
+	rows := make([]reloc.Row, 0, len(rowTexts)-1)
+	for id := uint32(1); id < uint32(len(rowTexts)); id++ {
+		rows = append(rows, makeRow(id))
+	}
+	return rows
+}
+
+// Row implements [reloc.Describer].
+func (a *Arch) Row(id uint32) (reloc.Row, bool) {
+	if id == 0 || id >= uint32(len(rowTexts)) {
+		return reloc.Row{}, false
+	}
+	return makeRow(id), true
+}
+
+// RowOf is the row of a decoded instruction.
+func RowOf(in *reloc.Insn) reloc.Row { return makeRow(in.Row) }
+
+func makeRow(id uint32) reloc.Row {
+	t := &rowTexts[id]
+	return reloc.Row{
+		ID:      id,
+		Pattern: t.pattern,
+		Name:    t.name,
+		Class:   fixups.Class(facts[id] >> factClass & 15),
+		Hazards: fixups.Hazards(facts[id] & factHazards),
+		Source:  rowSources[t.source],
+	}
+}

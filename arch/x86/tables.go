@@ -1,0 +1,130 @@
+package x86
+
+import "github.com/xol-go/xol/fixups"
+
+//go:generate go run ../../internal/gen/x86tables .
+
+// Decode looks an encoding up in three steps, all without a branch in the
+// common case: the page of its map and prefix gives a descriptor for the opcode;
+// ModRM picks a leaf, which is a row number; the row gives its facts. A
+// descriptor with descVariants stands for eight of its kind, by W and L'L, or
+// for 32, by ND and NF too.
+const (
+	descBase     = 0xffff  // index of the first leaf, or of the first variant
+	descShape    = 16      // 3 bits: how ModRM selects a leaf
+	descModRM    = 1 << 19 // there is a ModRM byte
+	descImm      = 20      // 4 bits: imm*
+	descSize     = 24      // 2 bits: size*
+	descVariants = 1 << 26
+	descModReg   = 1 << 27 // ModRM.mod is ignored and names a register
+	descMap4     = 1 << 28
+)
+
+// Immediates.
+const (
+	immNone = iota
+	immB
+	immW
+	immZ
+	immV
+	immP
+	immWB
+	immBB
+	immD
+	immQ
+	immMoffs // a displacement of the size of an address
+	immGroupB
+	immGroupZ
+)
+
+// Default operand sizes: sizeByRow means that the facts of the row say.
+const (
+	sizeNormal = iota
+	sizeD64    // 64 bits in 64-bit mode, 66 makes it 16
+	sizeF64    // 64 bits in 64-bit mode, always
+	sizeByRow
+)
+
+// Facts of a row in one word: hazards, operand size, class, flags.
+const (
+	factHazards = 1<<26 - 1
+	factSize    = 26
+	factClass   = 28
+
+	factLock     = 1 << 32 // LOCK allowed with a memory destination
+	factRep      = 1 << 33 // F2 and F3 repeat it
+	factRel      = 1 << 34 // the immediate is relative to the end
+	factStops    = 1 << 35 // control does not go on behind it
+	factAccess   = 1 << 36 // accesses memory without a ModRM operand
+	factAddrOnly = 1 << 37 // a memory operand is only an address
+	factV66      = 1 << 38 // 66 is read differently by vendors in 64-bit mode
+	factVW       = 1 << 39 // REX.W is
+	factNoRexR   = 1 << 40
+	factVvvv     = 1 << 41 // uses vvvv
+	factVSIB     = 1 << 42
+	factMask     = 1 << 43 // aaa may be other than 0
+	factZero     = 1 << 44
+	factKneed    = 1 << 45 // aaa must be other than 0
+	factBcst     = 1 << 46
+	factER       = 1 << 47
+	factSAE      = 1 << 48
+	factSCC      = 1 << 49
+	factAbs      = 1 << 50 // the immediate is the target
+	factNoTrack  = 1 << 51 // 3E waives the landing pad
+	factSeldom   = 1 << 52 // NoRexR or Abs
+	factND       = 1 << 53 // EVEX.b is ND
+	factNF       = 1 << 54 // bit 2 of EVEX.aaa is NF
+)
+
+type mapTables struct {
+	legacy [4][4]*page // map, mandatory prefix
+	rex2   [2][4]*page
+	vex    [8][4]*page
+	evex   [8][4]*page
+	xop    [3][4]*page // maps 8 to 10
+	now    [1][4]*page
+}
+
+const hazReadsPC = fixups.Hazards(1) << fixups.HazardReadsPC
+
+// Facts of a ModRM byte. From modRIP on they are the flags of Ext[0], shifted.
+const (
+	modDisp  = 7      // bytes of displacement
+	modBase  = 1 << 3 // mod 00 with a SIB byte: base 101 means disp32
+	modShift = 3
+	modRIP   = flagRIPRel << modShift
+	modSIB   = flagSIB << modShift
+	modMem   = flagMem << modShift
+)
+
+// immLen is the length of each immediate by the log2 of the operand size.
+var immLen = [16][4]uint8{
+	immB:  {1, 1, 1, 1},
+	immW:  {2, 2, 2, 2},
+	immZ:  {4, 2, 4, 4},
+	immV:  {4, 2, 4, 8},
+	immP:  {6, 4, 6, 6},
+	immWB: {3, 3, 3, 3},
+	immBB: {2, 2, 2, 2},
+	immD:  {4, 4, 4, 4},
+	immQ:  {8, 8, 8, 8},
+}
+
+// opLogs are the log2 of the operand size by default size and by W and 66; W
+// wins.
+var (
+	opLog64 = [4][4]uint8{
+		sizeNormal: {2, 1, 3, 3},
+		sizeD64:    {3, 1, 3, 3},
+		sizeF64:    {3, 3, 3, 3},
+	}
+	opLog32 = [4][4]uint8{{2, 1, 2, 1}, {2, 1, 2, 1}, {2, 1, 2, 1}, {2, 1, 2, 1}}
+)
+
+// keep are the masks that leave the first n bytes of a 16-byte word.
+var keep = [16][2]uint64{
+	1: {1<<8 - 1}, 2: {1<<16 - 1}, 3: {1<<24 - 1}, 4: {1<<32 - 1},
+	5: {1<<40 - 1}, 6: {1<<48 - 1}, 7: {1<<56 - 1}, 8: {1<<64 - 1},
+	9: {1<<64 - 1, 1<<8 - 1}, 10: {1<<64 - 1, 1<<16 - 1}, 11: {1<<64 - 1, 1<<24 - 1}, 12: {1<<64 - 1, 1<<32 - 1},
+	13: {1<<64 - 1, 1<<40 - 1}, 14: {1<<64 - 1, 1<<48 - 1}, 15: {1<<64 - 1, 1<<56 - 1},
+}
