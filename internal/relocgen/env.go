@@ -1,0 +1,170 @@
+package relocgen
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// wishes are the flags of reloc.Env, read from the command line.
+type wishes struct {
+	env  reloc.Env
+	both bool // near and far variants of each form
+	dead []string
+}
+
+// envFlags are the flags that explain and table share.
+func envFlags() []cli.Flag {
+	str := func(name, usage string) cli.Flag {
+		return &cli.StringFlag{Name: name, Usage: usage, Category: "facts and wishes"}
+	}
+	flag := func(name, usage string) cli.Flag {
+		return &cli.BoolFlag{Name: name, Usage: usage, Category: "facts and wishes"}
+	}
+	return []cli.Flag{
+		str("form", "`FORMS` asked for: step, jump, emulate, comma-separated (default all)"),
+		str("slots", "where slots can be: near, far, both, or `LO:HI`, a range of slot minus site (default both)"),
+		str("return", "return address a callee sees: original or slot (default original)"),
+		str("dead", "`REG,...` that are dead at the site (single sites only)"),
+		str("abi", "registers dead by ABI at this `KIND` of site: entry or call (default none)"),
+		flag("spill", "allow saving a register below the stack's protected zone"),
+		flag("data", "slots have private data memory"),
+		flag("allow-lost", "allow the destination of a load as its own base"),
+		flag("allow-unknown", "allow regions that an unresolved jump might enter"),
+		flag("short", "allow shorter plans that are marked alias"),
+		str("vendor", "processor's `VENDOR`: intel or amd (default unknown)"),
+		str("features", "optional parts of the ISA known to exist, comma-separated"),
+		str("os", "operating system: linux, windows or darwin (default linux)"),
+		str("lang", "language of the code: c or go (default c)"),
+		str("shstk", "shadow stack: on, off or unknown (default unknown)"),
+		str("ibt", "indirect branch tracking: on, off or unknown (default unknown)"),
+		str("bti", "branch target identification: on, off or unknown (default unknown)"),
+		str("gcs", "guarded control stack: on, off or unknown (default unknown)"),
+		str("zone", "`BYTES` below the stack pointer that compilers use (default by ABI)"),
+		str("mode", "privilege of the site: user or kernel (default user)"),
+		str("stop", "how a stepped copy is stopped: hardware or trap (default hardware)"),
+		flag("private", "slots are private to a thread"),
+	}
+}
+
+// notServed are flags of the interface that no port serves yet, and why. Using
+// one is a usage error rather than a silent no-op.
+var notServed = map[string]string{
+	"data":          "no plan keeps scratch in slot data yet",
+	"allow-unknown": "it belongs to regions, which are not there yet",
+	"features":      "no port drops an opcode by feature yet",
+	"bti":           "it belongs to arm64, which is not there yet",
+	"gcs":           "it belongs to arm64, which is not there yet",
+	"private":       "no plan needs a private slot yet",
+}
+
+// choice is a flag with a fixed set of words.
+func choice[T any](c *cli.Command, name string, dst *T, words map[string]T) error {
+	if !c.IsSet(name) {
+		return nil
+	}
+	v, ok := words[c.String(name)]
+	if !ok {
+		return usagef("--%s: %q is not one of %s", name, c.String(name), strings.Join(sortedKeys(words), ", "))
+	}
+	*dst = v
+	return nil
+}
+
+var switches = map[string]reloc.Switch{"on": reloc.On, "off": reloc.Off, "unknown": reloc.Unknown}
+
+// parseEnv reads the flags. regs names the registers for --dead.
+func parseEnv(c *cli.Command, regs fixups.RegNames) (*wishes, error) {
+	for _, f := range sortedKeys(notServed) {
+		if c.IsSet(f) {
+			return nil, usagef("--%s is not served: %s", f, notServed[f])
+		}
+	}
+	w := &wishes{both: true}
+	e := &w.env
+	err := firstErr(
+		parseForms(c, &e.Forms),
+		parseSlots(c, w),
+		choice(c, "return", &e.Return, map[string]fixups.Returns{"original": fixups.ReturnsOriginal, "slot": fixups.ReturnsSlot}),
+		parseDead(c, &e.Dead, regs),
+		choice(c, "abi", &e.ABI, map[string]reloc.ABI{"none": reloc.ABINone, "entry": reloc.ABIEntry, "call": reloc.ABICall}),
+		choice(c, "vendor", &e.Vendor, map[string]reloc.Vendor{"unknown": reloc.VendorUnknown, "intel": reloc.VendorIntel, "amd": reloc.VendorAMD}),
+		choice(c, "os", &e.OS, map[string]reloc.OS{"linux": reloc.Linux, "windows": reloc.Windows, "darwin": reloc.Darwin}),
+		choice(c, "lang", &e.Lang, map[string]reloc.Lang{"c": reloc.LangC, "go": reloc.LangGo}),
+		choice(c, "shstk", &e.SHSTK, switches),
+		choice(c, "ibt", &e.IBT, switches),
+		choice(c, "mode", &e.Mode, map[string]reloc.Mode{"user": reloc.ModeUser, "kernel": reloc.ModeKernel}),
+		choice(c, "stop", &e.Stop, map[string]fixups.Stop{"hardware": fixups.StopHardware, "trap": fixups.StopTrap}),
+		parseZone(c, &e.Zone),
+	)
+	e.Spill, e.AllowLost, e.Short = c.Bool("spill"), c.Bool("allow-lost"), c.Bool("short")
+	return w, err
+}
+
+func parseForms(c *cli.Command, dst *fixups.Forms) error {
+	if !c.IsSet("form") {
+		return nil
+	}
+	for _, word := range strings.Split(c.String("form"), ",") {
+		var f fixups.Form
+		if err := f.UnmarshalText([]byte(word)); err != nil || f == fixups.FormRegion {
+			return usagef("--form: %q is not one of step, jump, emulate", word)
+		}
+		*dst |= f.Bit()
+	}
+	return nil
+}
+
+func parseSlots(c *cli.Command, w *wishes) error {
+	if !c.IsSet("slots") {
+		return nil
+	}
+	word := c.String("slots")
+	w.both = word == "both"
+	switch word {
+	case "both":
+	case "near":
+		w.env.Slots = reloc.SlotsNear
+	case "far":
+		w.env.Slots = reloc.SlotsFar
+	default:
+		lo, hi, ok := strings.Cut(word, ":")
+		min, err1 := strconv.ParseInt(lo, 0, 64)
+		max, err2 := strconv.ParseInt(hi, 0, 64)
+		if !ok || err1 != nil || err2 != nil || min > max {
+			return usagef("--slots: %q is not near, far, both or LO:HI", word)
+		}
+		w.env.Slots, w.env.SlotMin, w.env.SlotMax = reloc.SlotsRange, min, max
+	}
+	return nil
+}
+
+func parseDead(c *cli.Command, dst *fixups.RegSet, regs fixups.RegNames) error {
+	if !c.IsSet("dead") {
+		return nil
+	}
+	for _, name := range strings.Split(c.String("dead"), ",") {
+		r, ok := regs.Reg(name)
+		if !ok || r >= 256 {
+			return usagef("--dead: no register %q", name)
+		}
+		dst.Add(r)
+	}
+	return nil
+}
+
+func parseZone(c *cli.Command, dst *reloc.Bytes) error {
+	if !c.IsSet("zone") {
+		return nil
+	}
+	n, err := strconv.ParseUint(c.String("zone"), 0, 16)
+	if err != nil || n > 4096 {
+		return usagef("--zone: %q is not a number of bytes up to 4096", c.String("zone"))
+	}
+	*dst = reloc.Bytes{N: int(n), Set: true}
+	return nil
+}

@@ -1,0 +1,254 @@
+package relocgen
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/xol-go/xol/arch"
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+const explainHelp = `Decodes the bytes as one instruction after another, from --pc on, and says of each
+what it is, what a consumer must know about it, and how a copy of it can be
+executed: a plan for each form, or the reason why there is none.
+
+All HEX arguments are joined; 0x, commas and colons between bytes are ignored.
+
+Examples:
+  relocgen explain --arch amd64 --pc 0x401000 48 8b 05 34 12 00 00
+  relocgen explain --arch amd64 --slots far --spill f0480fb10d00100000
+  relocgen explain --arch 386 --pc 0x8049000 --slot 0x9000000 --json e800000000
+
+Exit code 1: a site has no plan in any form that was asked for.`
+
+func explainVerb(s *Streams) *cli.Command {
+	return &cli.Command{
+		Name: "explain", Usage: "decode bytes and show the plans for each form",
+		ArgsUsage: "HEX...", Description: explainHelp,
+		Flags: append(append([]cli.Flag{
+			archFlag(),
+			&cli.StringFlag{Name: "pc", Usage: "address of the first byte", Value: "0x1000"},
+			&cli.StringFlag{Name: "slot", Usage: "place the code at this `ADDR`"},
+			&cli.StringSliceFlag{Name: "context", Usage: "`ADDR=HEX`: bytes elsewhere, such as a called function (repeatable)"},
+		}, envFlags()...), outputFlags()...),
+		Action: func(_ context.Context, c *cli.Command) error { return explain(s, c) },
+	}
+}
+
+func archFlag() cli.Flag {
+	return &cli.StringFlag{Name: "arch", Usage: "instruction set: " + strings.Join(archNames(), ", ")}
+}
+
+func archNames() []string {
+	var names []string
+	for a := range arch.All() {
+		names = append(names, a.Info().Name)
+	}
+	return names
+}
+
+// archOf resolves --arch.
+func archOf(c *cli.Command) (reloc.Arch, error) {
+	name := c.String("arch")
+	if name == "" {
+		return nil, usagef("--arch is required: one of %s", strings.Join(archNames(), ", "))
+	}
+	a, ok := arch.ByName(name)
+	if !ok {
+		return nil, usagef("--arch: %q is not one of %s", name, strings.Join(archNames(), ", "))
+	}
+	return a, nil
+}
+
+// texts is reloc.Code over several runs of bytes.
+type texts []reloc.Text
+
+func (t texts) Bytes(addr uint64) []byte {
+	for i := range t {
+		if b := t[i].Bytes(addr); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+func parseContext(c *cli.Command, bits int) (texts, error) {
+	var t texts
+	for _, arg := range c.StringSlice("context") {
+		addr, hexBytes, ok := strings.Cut(arg, "=")
+		if !ok {
+			return nil, usagef("--context: %q is not ADDR=HEX", arg)
+		}
+		a, err := parseAddr("--context", addr, bits)
+		if err != nil {
+			return nil, err
+		}
+		b, err := parseHex([]string{hexBytes})
+		if err != nil {
+			return nil, usagef("--context: %v", err)
+		}
+		t = append(t, reloc.Text{Addr: a, Data: b})
+	}
+	return t, nil
+}
+
+// question is what explain was asked.
+type question struct {
+	arch reloc.Arch
+	pc   uint64
+	code []byte
+	w    *wishes
+	slot *uint64
+}
+
+func parseExplain(c *cli.Command) (*question, error) {
+	a, err := archOf(c)
+	if err != nil {
+		return nil, err
+	}
+	q := &question{arch: a}
+	bits := a.Info().Bits
+	if q.pc, err = parseAddr("--pc", c.String("pc"), bits); err != nil {
+		return nil, err
+	}
+	if q.slot, err = parseSlot(c, bits); err != nil {
+		return nil, err
+	}
+	if q.code, err = parseHex(c.Args().Slice()); err != nil {
+		return nil, err
+	}
+	if q.w, err = parseEnv(c, a.Info().Regs); err != nil {
+		return nil, err
+	}
+	ctx, err := parseContext(c, bits)
+	if err != nil {
+		return nil, err
+	}
+	if ctx != nil {
+		q.w.env.Code = append(texts{{Addr: q.pc, Data: q.code}}, ctx...)
+	}
+	return q, nil
+}
+
+func parseSlot(c *cli.Command, bits int) (*uint64, error) {
+	if !c.IsSet("slot") {
+		return nil, nil
+	}
+	v, err := parseAddr("--slot", c.String("slot"), bits)
+	return &v, err
+}
+
+func explain(s *Streams, c *cli.Command) error {
+	q, err := parseExplain(c)
+	if err != nil {
+		return err
+	}
+	f, err := parseFormat(c)
+	if err != nil {
+		return err
+	}
+	out, err := openSink(c, s.Out)
+	if err != nil {
+		return err
+	}
+	t := &fixups.Table{Arch: q.arch.Info().Name}
+	rest := q.run(t)
+	_, err = out.Write(q.render(t, f, !colourless(c, s)))
+	if cerr := out.commit(err == nil); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return inputErr(err)
+	}
+	if len(rest) > 0 {
+		logf(s, "%d bytes behind %#x are not decoded: %s", len(rest), t.Entries[len(t.Entries)-1].PC, hex.EncodeToString(rest))
+	}
+	if anyWithoutPlan(t) {
+		return errFinding
+	}
+	return nil
+}
+
+// run appends an entry for each instruction and returns the bytes behind the
+// first that does not decode: where it ends is not known.
+func (q *question) run(t *fixups.Table) (rest []byte) {
+	mask := ^uint64(0) >> (64 - uint(q.arch.Info().Bits))
+	for at := 0; at < len(q.code); {
+		t.Entries = append(t.Entries, fixups.Entry{})
+		e := &t.Entries[len(t.Entries)-1]
+		pc := (q.pc + uint64(at)) & mask
+		err := reloc.Describe(e, q.arch, q.code[at:], pc, &q.w.env, q.w.both)
+		if e.Class == fixups.ClassInvalid && err != nil {
+			if e.Reason == fixups.ReasonTruncated {
+				e.Bytes = append(e.Bytes[:0], q.code[at:]...)
+				return nil
+			}
+			return q.code[at+len(e.Bytes):]
+		}
+		e.Text = disassemble(t.Arch, e.Bytes, pc)
+		place(e, q.arch, q.slot)
+		at += int(e.Len)
+	}
+	return nil
+}
+
+// render writes the entries, in blocks if it is for people.
+func (q *question) render(t *fixups.Table, f format, colour bool) []byte {
+	enc := newEncoder(f, q.arch, t, colour)
+	if text, ok := enc.(*textEncoder); ok {
+		text.blocks = true
+	}
+	dst := enc.begin(nil)
+	for i := range t.Entries {
+		n := len(dst)
+		dst = enc.site(dst, &t.Entries[i])
+		if i == 0 {
+			dst = append(dst[:n], enc.first(dst[n:])...)
+		}
+	}
+	return enc.end(dst, t.Gaps)
+}
+
+// place fills in the code of each plan for a given slot. A plan that cannot
+// reach it is refused as no-reach.
+func place(e *fixups.Entry, a reloc.Arch, slot *uint64) {
+	if slot == nil {
+		return
+	}
+	for i := range e.Forms {
+		v := &e.Forms[i]
+		p := &v.Plan
+		if v.Reason != fixups.ReasonNone || len(p.Code) == 0 {
+			continue
+		}
+		code, err := fixups.PlaceOrder(nil, p, fixups.Bases{Site: e.PC, Slot: *slot}, a.Info().Order(reloc.DataDefault))
+		if err != nil {
+			v.Reason = fixups.ReasonNoReach
+			continue
+		}
+		copy(p.Code, code)
+	}
+}
+
+// anyWithoutPlan reports whether some site has no plan in any asked form.
+func anyWithoutPlan(t *fixups.Table) bool {
+	for i := range t.Entries {
+		if !hasPlan(&t.Entries[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasPlan(e *fixups.Entry) bool {
+	for i := range e.Forms {
+		if e.Forms[i].Reason == fixups.ReasonNone {
+			return true
+		}
+	}
+	return false
+}

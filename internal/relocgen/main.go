@@ -1,0 +1,135 @@
+// Package relocgen is the command of that name: its verbs, one file each, thin
+// over the library. cmd/relocgen and the emulator's module build it with
+// different judges.
+package relocgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+)
+
+// Exit codes, documented in docs/cli.md.
+const (
+	exitDone     = 0
+	exitFinding  = 1 // a site without a plan, tables that differ
+	exitUsage    = 2
+	exitInput    = 3 // unreadable or hostile input
+	exitDisagree = 4 // an oracle disagrees: a bug of ours
+)
+
+// Streams are where a run reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Verb is a verb that a build adds to the common ones.
+type Verb func(*Streams) *cli.Command
+
+// failure carries an exit code with an error; err may be nil for a finding that
+// the output has already shown.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string {
+	if f.err == nil {
+		return ""
+	}
+	return f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+func usagef(format string, args ...any) error {
+	return &failure{exitUsage, fmt.Errorf(format, args...)}
+}
+
+func inputErr(err error) error { return &failure{exitInput, err} }
+
+var errFinding = &failure{code: exitFinding}
+
+// Main runs one command line (args[0] is the program's name) and returns the
+// exit code.
+func Main(args []string, s *Streams, extra ...Verb) int {
+	root := command(s, extra)
+	err := root.Run(context.Background(), args)
+	if err == nil {
+		return exitDone
+	}
+	var f *failure
+	if !errors.As(err, &f) {
+		f = &failure{exitUsage, err}
+	}
+	if f.err != nil {
+		fmt.Fprintln(s.Err, "relocgen:", oneLine(f.err.Error()))
+	}
+	return f.code
+}
+
+// oneLine keeps hostile input (names in object files) from forging lines.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+const rootHelp = `relocgen says how instructions can be executed somewhere else with exactly the
+same effect, and writes the fixup tables that probe tools apply.
+
+Examples:
+  relocgen explain --arch amd64 --pc 0x401000 48 8b 05 34 12 00 00
+  relocgen table /bin/ls
+  relocgen table --jsonl --only fixups --func main ./a.out
+  relocgen isa --arch amd64 vpaddd
+
+Exit codes: 0 done, 1 finding, 2 usage, 3 unreadable or hostile input,
+4 an oracle disagrees.`
+
+func command(s *Streams, extra []Verb) *cli.Command {
+	root := &cli.Command{
+		Name:        "relocgen",
+		Usage:       "move an instruction, keep its meaning",
+		Description: rootHelp,
+		Commands: []*cli.Command{
+			explainVerb(s), tableVerb(s), isaVerb(s), corpusVerb(s),
+		},
+		EnableShellCompletion: true,
+		Reader:                s.In, Writer: s.Out, ErrWriter: s.Err,
+		Suggest:        true,
+		ExitErrHandler: func(context.Context, *cli.Command, error) {},
+		OnUsageError:   usageError,
+		Action:         rootAction,
+	}
+	for _, v := range extra {
+		root.Commands = append(root.Commands, v(s))
+	}
+	for _, c := range root.Commands {
+		c.OnUsageError = usageError
+	}
+	return root
+}
+
+func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
+	return usagef("%v (relocgen %s --help shows the flags)", err, strings.TrimPrefix(c.Name, "relocgen"))
+}
+
+func rootAction(_ context.Context, c *cli.Command) error {
+	if c.Args().Present() {
+		return usagef("no verb %q (relocgen --help lists them)", c.Args().First())
+	}
+	return cli.ShowRootCommandHelp(c)
+}
+
+// Stdio are the process's own streams.
+func Stdio() *Streams { return &Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }

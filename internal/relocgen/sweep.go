@@ -1,0 +1,304 @@
+package relocgen
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/objfile"
+	"github.com/xol-go/xol/reloc"
+)
+
+// chunkBytes is how much code a worker takes at a time: enough to make the
+// hand-over cheap, little enough to keep results of the running ones small.
+const chunkBytes = 32 << 10
+
+// chunk is a run of functions and, once swept, its part of the output.
+type chunk struct {
+	funcs []objfile.Func
+	out   []byte
+	sites int
+	none  int // sites without a plan in any asked form
+	gaps  []fixups.Range
+	seen  map[uint64]bool // asked addresses that were met
+	bytes uint64
+	err   error
+	done  chan struct{}
+}
+
+// counts is what a sweep found.
+type counts struct {
+	sites, unplanned int
+	bytes            uint64
+}
+
+// run sweeps the file with all processors and writes the table in order.
+func (j *job) run(w io.Writer, p *progress) (counts, error) {
+	defer p.stop()
+	funcs := j.pick.funcs
+	if funcs == nil {
+		var err error
+		if funcs, err = j.file.Funcs(); err != nil {
+			return counts{}, inputErr(err)
+		}
+	}
+	gaps, err := j.file.Gaps()
+	if err != nil {
+		return counts{}, inputErr(err)
+	}
+	chunks := j.split(funcs)
+	p.begin(chunks)
+	if _, err := w.Write(j.enc.begin(nil)); err != nil {
+		return counts{}, inputErr(err)
+	}
+	total, inner, err := j.collect(w, chunks, p)
+	if err != nil {
+		return total, err
+	}
+	if _, err := w.Write(j.enc.end(nil, j.allGaps(gaps, inner))); err != nil {
+		return total, inputErr(err)
+	}
+	return total, nil
+}
+
+func (j *job) split(funcs []objfile.Func) []*chunk {
+	var chunks []*chunk
+	var c *chunk
+	for _, fn := range funcs {
+		if !j.touches(fn) {
+			continue
+		}
+		if c == nil || c.bytes+fn.Size > chunkBytes {
+			c = &chunk{done: make(chan struct{})}
+			chunks = append(chunks, c)
+		}
+		c.funcs = append(c.funcs, fn)
+		c.bytes += fn.Size
+	}
+	return chunks
+}
+
+// touches reports whether the function can hold a wanted site.
+func (j *job) touches(fn objfile.Func) bool {
+	if j.pick.addrs == nil || len(j.pick.addrs) > 64 {
+		return true
+	}
+	for a := range j.pick.addrs {
+		if fn.Range().Contains(objfile.VAddr(a)) {
+			return true
+		}
+	}
+	return false
+}
+
+// collect runs the workers and writes their results in the order of addresses.
+// A worker is never more than a few chunks ahead of the writer.
+func (j *job) collect(w io.Writer, chunks []*chunk, p *progress) (total counts, gaps []fixups.Range, err error) {
+	n := runtime.GOMAXPROCS(0)
+	if !j.enc.parallel() {
+		n = 1
+	}
+	work := make(chan *chunk)
+	ahead := make(chan struct{}, 4*n)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			sw := newSweeper(j)
+			for c := range work {
+				sw.chunk(c)
+				close(c.done)
+			}
+		})
+	}
+	stop := make(chan struct{})
+	go func() {
+		defer close(work)
+		for _, c := range chunks {
+			select {
+			case ahead <- struct{}{}:
+				work <- c
+			case <-stop:
+				return
+			}
+		}
+	}()
+	defer wg.Wait()
+	defer close(stop)
+	seen := map[uint64]bool{}
+	started := false
+	for i, c := range chunks {
+		<-c.done
+		<-ahead
+		if c.err != nil {
+			return total, nil, inputErr(c.err)
+		}
+		if !started && len(c.out) > 0 {
+			started, c.out = true, j.enc.first(c.out)
+		}
+		if _, err := w.Write(c.out); err != nil {
+			return total, nil, inputErr(err)
+		}
+		total.sites += c.sites
+		total.unplanned += c.none
+		total.bytes += c.bytes
+		gaps = append(gaps, c.gaps...)
+		for a := range c.seen {
+			seen[a] = true
+		}
+		chunks[i] = nil
+		p.add(c)
+	}
+	return total, gaps, j.missing(seen, gaps)
+}
+
+// missing reports asked addresses that are not instruction starts of the sweep.
+func (j *job) missing(seen map[uint64]bool, gaps []fixups.Range) error {
+	if j.pick.asked == nil {
+		return nil
+	}
+	for _, a := range j.pick.asked {
+		if seen[a] {
+			continue
+		}
+		fn, err := j.file.FuncAt(objfile.VAddr(a))
+		switch {
+		case err != nil:
+			return inputErr(fmt.Errorf("%s: %#x: %w: in no known function", j.file.Path, a, fixups.ReasonData))
+		case inGap(gaps, a):
+			return inputErr(fmt.Errorf("%s: %#x: %w: behind bytes of %s that do not decode", j.file.Path, a, fixups.ReasonData, name(fn)))
+		default:
+			return inputErr(fmt.Errorf("%s: %#x: %w of %s", j.file.Path, a, fixups.ReasonMidInstruction, name(fn)))
+		}
+	}
+	return nil
+}
+
+func name(fn objfile.Func) string {
+	if fn.Name == "" {
+		return fmt.Sprintf("the function at %#x", uint64(fn.Addr))
+	}
+	return oneLine(fn.Name)
+}
+
+func inGap(gaps []fixups.Range, a uint64) bool {
+	for _, g := range gaps {
+		if a-g.Addr < g.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// allGaps merges the file's gaps with those inside functions; a table of some
+// sites has none.
+func (j *job) allGaps(outer []objfile.Gap, inner []fixups.Range) []fixups.Range {
+	if j.pick.addrs != nil || j.pick.funcs != nil {
+		return inner
+	}
+	all := make([]fixups.Range, 0, len(outer)+len(inner))
+	k := 0
+	for _, g := range outer {
+		for k < len(inner) && inner[k].Addr < uint64(g.Addr) {
+			all = append(all, inner[k])
+			k++
+		}
+		all = append(all, fixups.Range{Addr: uint64(g.Addr), Size: g.Size})
+	}
+	return append(all, inner[k:]...)
+}
+
+// sweeper holds what one worker reuses from site to site.
+type sweeper struct {
+	j     *job
+	entry fixups.Entry
+	code  []byte
+	text  reloc.Text
+	env   reloc.Env
+}
+
+func newSweeper(j *job) *sweeper {
+	sw := &sweeper{j: j, env: j.w.env}
+	sw.env.Code = &sw.text
+	return sw
+}
+
+func (sw *sweeper) chunk(c *chunk) {
+	for _, fn := range c.funcs {
+		for r := range sw.j.file.Code(fn) {
+			if c.err = sw.run(c, fn, r); c.err != nil {
+				return
+			}
+		}
+	}
+}
+
+// run sweeps one run of instructions. It ends early where bytes do not decode:
+// behind them instruction boundaries would be guesses.
+func (sw *sweeper) run(c *chunk, fn objfile.Func, r objfile.Range) error {
+	if uint64(cap(sw.code)) < r.Size {
+		sw.code = make([]byte, r.Size)
+	}
+	n, err := sw.j.file.ReadCode(sw.code[:r.Size], r.Addr)
+	if err != nil {
+		return err
+	}
+	code := sw.code[:n]
+	sw.text = reloc.Text{Addr: uint64(r.Addr), Data: code}
+	for at := 0; at < len(code); {
+		pc := uint64(r.Addr) + uint64(at)
+		size := sw.site(c, fn, code[at:], pc)
+		at += size
+		// Behind an instruction whose length depends on the vendor, boundaries
+		// would be guesses too.
+		if size == 0 || sw.entry.AltLen != 0 && sw.env.Vendor == reloc.VendorUnknown {
+			if at < len(code) {
+				c.gaps = append(c.gaps, fixups.Range{Addr: uint64(r.Addr) + uint64(at), Size: uint64(len(code) - at)})
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// site makes one entry and appends it to the output if it is wanted. It returns
+// the length, 0 if the sweep cannot go on.
+func (sw *sweeper) site(c *chunk, fn objfile.Func, code []byte, pc uint64) int {
+	e, j := &sw.entry, sw.j
+	err := reloc.Describe(e, j.arch, code, pc, &sw.env, j.w.both)
+	if err != nil && e.Class == fixups.ClassInvalid {
+		return 0
+	}
+	if j.pick.wants(e) {
+		sw.emit(c, fn, pc)
+	}
+	return int(e.Len)
+}
+
+// emit appends the current entry to the output.
+func (sw *sweeper) emit(c *chunk, fn objfile.Func, pc uint64) {
+	e, j := &sw.entry, sw.j
+	if j.pick.asked != nil {
+		if c.seen == nil {
+			c.seen = map[uint64]bool{}
+		}
+		c.seen[pc] = true
+	}
+	e.Func, e.At = fn.Name, pc-uint64(fn.Addr)
+	e.Offset, e.InFile = offsetOf(j.file, pc)
+	if j.text {
+		e.Text = disassemble(j.meta.Arch, e.Bytes, pc)
+	}
+	place(e, j.arch, j.slot)
+	c.sites++
+	if !hasPlan(e) {
+		c.none++
+	}
+	c.out = j.enc.site(c.out, e)
+}
+
+func offsetOf(f *objfile.File, pc uint64) (uint64, bool) {
+	off, err := f.OffsetOf(objfile.VAddr(pc))
+	return uint64(off), err == nil
+}

@@ -1,0 +1,213 @@
+package relocgen
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/xol-go/xol/arch"
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/objfile"
+	"github.com/xol-go/xol/reloc"
+)
+
+const tableHelp = `Writes the fixup table of an object file: an entry for every instruction inside
+known function bounds (symbols, else .eh_frame, else Go's pclntab); all other
+executable bytes are listed as gaps, never guessed.
+
+Examples:
+  relocgen table /bin/ls
+  relocgen table --jsonl --only fixups --func main ./a.out
+  relocgen table --addr 0x401136 --form jump --slots near --json ./a.out
+  relocgen table --entries --binary -o ls.rfx /bin/ls
+
+Exit code 1 (with --addr): a site has no plan in any form that was asked for.`
+
+func tableVerb(s *Streams) *cli.Command {
+	list := func(name, usage string) cli.Flag {
+		return &cli.StringSliceFlag{Name: name, Usage: usage, Category: "which sites"}
+	}
+	flag := func(name, usage string) cli.Flag {
+		return &cli.BoolFlag{Name: name, Usage: usage, Category: "which sites"}
+	}
+	return &cli.Command{
+		Name: "table", Usage: "write the fixup table of an object file",
+		ArgsUsage: "FILE", Description: tableHelp,
+		Flags: slices.Concat([]cli.Flag{
+			list("func", "sites of the function `NAME` (repeatable)"),
+			list("addr", "the site at `ADDR` (repeatable)"),
+			flag("sdt", "static probes (.note.stapsdt)"),
+			flag("entries", "function entries"),
+			flag("returns", "return instructions"),
+			&cli.StringFlag{Name: "only", Usage: "`WHICH` sites: fixups (not plain copies) or refused (no plan)", Category: "which sites"},
+			&cli.StringFlag{Name: "slot", Usage: "place the code at this `ADDR`"},
+			&cli.BoolFlag{Name: "binary", Usage: "write the binary table (.rfx)", Category: "output"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress line", Category: "output"},
+		}, envFlags(), outputFlags()),
+		Action: func(_ context.Context, c *cli.Command) error { return tableAction(s, c) },
+	}
+}
+
+// job is one run of table.
+type job struct {
+	file *objfile.File
+	arch reloc.Arch
+	w    *wishes
+	slot *uint64
+	pick picker
+	enc  siteEncoder
+	meta fixups.Table
+	text bool // disassembly text is wanted
+}
+
+func tableAction(s *Streams, c *cli.Command) error {
+	if c.Args().Len() != 1 {
+		return usagef("table takes one FILE (relocgen table --help)")
+	}
+	f, err := parseFormat(c)
+	if err != nil {
+		return err
+	}
+	file, err := objfile.Open(c.Args().First())
+	if err != nil {
+		return inputErr(err)
+	}
+	defer file.Close()
+	j, err := newJob(c, file, f, !colourless(c, s))
+	if err != nil {
+		return err
+	}
+	out, err := openSink(c, s.Out)
+	if err != nil {
+		return err
+	}
+	found, err := j.run(out, newProgress(s, c))
+	if cerr := out.commit(err == nil); err == nil && cerr != nil {
+		err = inputErr(cerr)
+	}
+	if err != nil {
+		return err
+	}
+	if j.pick.addrs != nil && found.unplanned > 0 {
+		return errFinding
+	}
+	return nil
+}
+
+func newJob(c *cli.Command, file *objfile.File, f format, colour bool) (*job, error) {
+	a, ok := arch.ByName(file.Arch)
+	if !ok {
+		return nil, inputErr(fmt.Errorf("%s: no port for %s", file.Path, file.Arch))
+	}
+	w, err := parseEnv(c, a.Info().Regs)
+	if err != nil {
+		return nil, err
+	}
+	if c.IsSet("dead") && !c.IsSet("addr") {
+		return nil, usagef("--dead needs --addr: registers are dead at single sites")
+	}
+	j := &job{file: file, arch: a, w: w, text: f != formatBinary}
+	if j.slot, err = parseSlot(c, a.Info().Bits); err != nil {
+		return nil, err
+	}
+	j.meta = fixups.Table{Arch: file.Arch, File: filepath.Base(file.Path), BuildID: file.BuildID, Base: uint64(file.Base)}
+	j.enc = newEncoder(f, a, &j.meta, colour)
+	return j, j.pick.parse(c, file, a.Info().Bits)
+}
+
+// picker says which sites are wanted.
+type picker struct {
+	addrs           map[uint64]bool // nil: all
+	asked           []uint64        // addresses asked for by number, each must be met
+	funcs           []objfile.Func  // nil: all
+	returns         bool
+	fixups, refused bool
+}
+
+func (p *picker) parse(c *cli.Command, file *objfile.File, bits int) error {
+	switch only := c.String("only"); only {
+	case "":
+	case "fixups":
+		p.fixups = true
+	case "refused":
+		p.refused = true
+	default:
+		return usagef("--only: %q is not fixups or refused", only)
+	}
+	p.returns = c.Bool("returns")
+	for _, name := range c.StringSlice("func") {
+		fns, err := file.Lookup(name)
+		if err != nil {
+			return inputErr(err)
+		}
+		p.funcs = append(p.funcs, fns...)
+	}
+	return firstErr(p.parseAddrs(c, bits), p.parseEntries(c, file), p.parseSDT(c, file))
+}
+
+func (p *picker) add(a uint64) {
+	if p.addrs == nil {
+		p.addrs = map[uint64]bool{}
+	}
+	p.addrs[a] = true
+}
+
+func (p *picker) parseAddrs(c *cli.Command, bits int) error {
+	for _, s := range c.StringSlice("addr") {
+		a, err := parseAddr("--addr", s, bits)
+		if err != nil {
+			return err
+		}
+		p.add(a)
+		p.asked = append(p.asked, a)
+	}
+	return nil
+}
+
+func (p *picker) parseEntries(c *cli.Command, file *objfile.File) error {
+	if !c.Bool("entries") {
+		return nil
+	}
+	entries, err := file.Entries()
+	if err != nil {
+		return inputErr(err)
+	}
+	for _, e := range entries {
+		p.add(uint64(e.Addr))
+	}
+	return nil
+}
+
+func (p *picker) parseSDT(c *cli.Command, file *objfile.File) error {
+	if !c.Bool("sdt") {
+		return nil
+	}
+	if p.addrs == nil {
+		p.addrs = map[uint64]bool{}
+	}
+	for probe, err := range file.SDT() {
+		if err != nil {
+			return inputErr(err)
+		}
+		p.add(uint64(probe.PC))
+	}
+	return nil
+}
+
+// wants reports whether the site belongs into the output.
+func (p *picker) wants(e *fixups.Entry) bool {
+	switch {
+	case p.addrs != nil && !p.addrs[e.PC]:
+		return false
+	case p.returns && e.Class != fixups.ClassReturn:
+		return false
+	case p.fixups:
+		return e.Class != fixups.ClassPlain || e.Hazards != 0
+	case p.refused:
+		return !hasPlan(e)
+	}
+	return true
+}
