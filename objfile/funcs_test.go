@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -144,7 +145,7 @@ func checkTiling(t testing.TB, f *File) {
 		}
 		all = append(all, g.Range)
 	}
-	slices.SortFunc(all, func(a, b Range) int { return int(int64(a.Addr - b.Addr)) })
+	slices.SortFunc(all, func(a, b Range) int { return cmp.Compare(a.Addr, b.Addr) })
 	i := 0
 	for _, s := range f.Sections {
 		for pos := s.Addr; pos < s.Range().End(); i++ {

@@ -127,7 +127,7 @@ func (f *File) pclntabAt(addr uint64, b []byte) *pclntab {
 		return nil
 	}
 	t := &pclntab{f: f, addr: addr, data: b, ptr: int(b[7]), quantum: uint64(b[6]), magic: f.Order.Uint32(b)}
-	if t.ptr != 8 && t.ptr != 4 || t.quantum != 1 && t.quantum != 2 && t.quantum != 4 {
+	if t.ptr != f.lay.wordSize() || t.quantum != 1 && t.quantum != 2 && t.quantum != 4 {
 		return nil
 	}
 	if len(b) < 8+8*t.ptr {

@@ -203,6 +203,7 @@ func TestPclntabNoBase(t *testing.T) {
 func TestPclntabDamage(t *testing.T) {
 	for name, damage := range map[string]func(b []byte) []byte{
 		"magic":      func(b []byte) []byte { b[0]++; return b },
+		"ptr size":   func(b []byte) []byte { b[7] = 4; return b },
 		"cut header": func(b []byte) []byte { return b[:40] },
 		"count":      func(b []byte) []byte { b[8+6] = 1; return b },
 		"descending": func(b []byte) []byte { b[72+4*2+1] = 1; return b },
