@@ -229,24 +229,24 @@ func (b *planner) spill(use *reloc.RegUse) fixups.Reason {
 	if !b.env.Spill || n < 0 {
 		return fixups.ReasonNoScratch
 	}
-	if use.Reads.Has(RSP) || use.Writes.Has(RSP) {
-		return b.spillSP(use)
-	}
-	zone, _ := b.env.ZoneOf(b.a.info)
 	b.p.Strategy = fixups.StrategySpill
+	if use.Reads.Has(RSP) || use.Writes.Has(RSP) {
+		return b.spillSP(use, n)
+	}
+	zone := b.zone()
 	b.p.Stack = 8
 	b.start()
-	b.moveSP(-int64(zone))
-	b.spilled(fixups.StateStart, int64(zone))
+	b.moveSP(-zone)
+	b.spilled(fixups.StateStart, zone)
 	b.withReg(false, 0x50, n)
-	b.spilled(fixups.StateStart, int64(zone), n)
+	b.spilled(fixups.StateStart, zone, n)
 	b.movImm(n, b.target())
-	b.spilled(fixups.StateStart, int64(zone), n)
+	b.spilled(fixups.StateStart, zone, n)
 	b.rebase(n)
-	b.spilled(fixups.StateDone, int64(zone), n)
+	b.spilled(fixups.StateDone, zone, n)
 	b.withReg(false, 0x58, n)
-	b.spilled(fixups.StateDone, int64(zone))
-	b.moveSP(int64(zone))
+	b.spilled(fixups.StateDone, zone)
+	b.moveSP(zone)
 	return b.tail(b.next())
 }
 
@@ -274,7 +274,8 @@ func (b *planner) spilled(s fixups.State, zone int64, regs ...int) {
 	b.point(s, nil, q.program(b.p))
 }
 
-// spillSP serves instructions whose other operand is the stack pointer itself.
-func (b *planner) spillSP(use *reloc.RegUse) fixups.Reason {
-	return fixups.ReasonNoScratch
+// zone is how many bytes below the stack pointer belong to the program.
+func (b *planner) zone() int64 {
+	zone, _ := b.env.ZoneOf(b.a.info)
+	return int64(zone)
 }

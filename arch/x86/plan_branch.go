@@ -37,7 +37,7 @@ func (b *planner) jump(step bool) fixups.Reason {
 func (b *planner) copyZero() {
 	b.bytes(b.in.Bytes[:b.l.immOff()]...)
 	b.constant(0, b.l.immLen())
-	b.bytes(b.in.Bytes[b.l.immOff()+b.l.immLen():b.in.Len]...)
+	b.bytes(b.in.Bytes[b.l.immOff()+b.l.immLen() : b.in.Len]...)
 }
 
 // stepJump steps a copy with a zero displacement.

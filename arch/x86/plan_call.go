@@ -61,7 +61,7 @@ func (b *planner) pushAndJump() fixups.Reason {
 	}
 	b.p.Strategy = fixups.StrategyReEncode
 	b.start()
-	literal := b.pushNext(b.leaveSize())
+	literal := b.pushNext(b.leaveSize(), 0)
 	b.done(b.target())
 	if r := b.leave(b.target()); r != fixups.ReasonNone {
 		return r
@@ -73,9 +73,10 @@ func (b *planner) pushAndJump() fixups.Reason {
 	return fixups.ReasonNone
 }
 
-// pushNext pushes the address behind the site. If it reports true, the caller
-// puts it as a literal gap bytes behind the push.
-func (b *planner) pushNext(gap int) (literal bool) {
+// pushNext pushes the address behind the site, where the stack pointer is depth
+// below the site's. If it reports true, the caller puts the address as a literal
+// gap bytes behind the push.
+func (b *planner) pushNext(gap int, depth int64) (literal bool) {
 	switch {
 	case !b.a.m64:
 		b.bytes(0x68)
@@ -87,15 +88,20 @@ func (b *planner) pushNext(gap int) (literal bool) {
 	default:
 		b.bytes(0x68)
 		b.abs(4, b.next())
-		b.pushed(8)
+		b.pushed(depth + 8)
 		b.bytes(0xc7, 0x44, 0x24, 0x04)
 		b.reloc(fixups.Reloc{Addend: b.next(), Size: 4, Bits: 32, Shift: 32, Check: fixups.CheckSigned})
 	}
 	return false
 }
 
-// pushed is a boundary with n bytes pushed and nothing else done.
+// pushed is a boundary with the stack pointer n below the site's and nothing else
+// done.
 func (b *planner) pushed(n int64) {
+	if n == 0 {
+		b.start()
+		return
+	}
 	b.point(fixups.StateStart, b.p.Program(add(b.sp(), b.sp(), n), mov(fixups.PC(), fixups.SitePlus(0))), nil)
 }
 

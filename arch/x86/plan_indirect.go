@@ -151,7 +151,7 @@ func (b *planner) callReg() fixups.Reason {
 		b.bytes(0x66, 0x68)
 		b.abs(2, b.next())
 	} else {
-		literal = b.pushNext(int(b.in.Len))
+		literal = b.pushNext(int(b.in.Len), 0)
 	}
 	pc := b.reg(n)
 	back := b.p.Program(add(b.sp(), b.sp(), size), mov(fixups.PC(), fixups.SitePlus(0)))
@@ -168,7 +168,3 @@ func (b *planner) callReg() fixups.Reason {
 	}
 	return fixups.ReasonNone
 }
-
-func (b *planner) callMem() fixups.Reason    { return fixups.ReasonNoScratch }
-func (b *planner) farCallRIP() fixups.Reason { return fixups.ReasonNoScratch }
-func (b *planner) farJumpRIP() fixups.Reason { return fixups.ReasonNoScratch }

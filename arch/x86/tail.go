@@ -59,7 +59,7 @@ func (b *planner) notrack() {
 // The word lies below the zone, so nothing the program owns is overwritten, and
 // at or above the stack pointer until it is used, so no signal can spoil it.
 func (b *planner) leaveByStack(delta int64) fixups.Reason {
-	zone, _ := b.env.ZoneOf(b.a.info)
+	zone := b.zone()
 	switch {
 	case !b.env.Spill || zone > 0x7ff8:
 		return fixups.ReasonNoScratch
@@ -68,14 +68,14 @@ func (b *planner) leaveByStack(delta int64) fixups.Reason {
 	case b.env.SHSTK == reloc.Unknown:
 		b.in.Hazards |= fixups.HazardShadowStack.Bit()
 	}
-	b.moveSP(-int64(zone))
-	b.outOfStack(int64(zone), delta)
+	b.moveSP(-zone)
+	b.outOfStack(zone, delta)
 	b.bytes(0x68)
 	b.abs(4, delta)
-	b.outOfStack(int64(zone)+8, delta)
+	b.outOfStack(zone+8, delta)
 	b.bytes(0xc7, 0x44, 0x24, 0x04)
 	b.reloc(fixups.Reloc{Addend: delta, Size: 4, Bits: 32, Shift: 32, Check: fixups.CheckSigned})
-	b.outOfStack(int64(zone)+8, delta)
+	b.outOfStack(zone+8, delta)
 	b.bytes(0xc2, byte(zone), byte(zone>>8))
 	b.p.Stack = max(b.p.Stack, 8)
 	return fixups.ReasonNone
