@@ -243,8 +243,9 @@ func variantKey(d uint32, l0, l1 uint64, p *[16]byte, pos int) uint32 {
 }
 
 // branchTarget is where a direct branch goes. In 32-bit mode addresses wrap at
-// 32 bits, and at 16 if the operand size is 16; in 64-bit mode xbegin alone has
-// a 16-bit displacement, which is extended as any other (SDM volume 2, XBEGIN).
+// 32 bits, and at 16 if the operand size is 16. xbegin, which alone has a 16-bit
+// displacement in 64-bit mode too, extends it and does not wrap there (SDM volume
+// 2, XBEGIN, Operation).
 func (a *Arch) branchTarget(in *reloc.Insn, f uint64) uint64 {
 	l := lay(in)
 	l[0] |= flagRelImm << l0Flags
@@ -267,7 +268,7 @@ func (a *Arch) branchTarget(in *reloc.Insn, f uint64) uint64 {
 	v += in.Next()
 	switch {
 	case a.m64:
-	case l.opSize() == 2:
+	case l.opSize() == 2 && fixups.Class(f>>factClass&15) != fixups.ClassTransaction:
 		v &= 1<<16 - 1
 	default:
 		v &= 1<<32 - 1

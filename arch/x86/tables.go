@@ -71,9 +71,11 @@ const (
 	factSCC      = 1 << 49
 	factAbs      = 1 << 50 // the immediate is the target
 	factNoTrack  = 1 << 51 // 3E waives the landing pad
-	factSeldom   = 1 << 52 // NoRexR or Abs
+	factSeldom   = 1 << 52 // NoRexR, NoRIP, No16 or Abs
 	factND       = 1 << 53 // EVEX.b is ND
 	factNF       = 1 << 54 // bit 2 of EVEX.aaa is NF
+	factNoRIP    = 1 << 55
+	factNo16     = 1 << 56
 )
 
 type mapTables struct {

@@ -125,6 +125,12 @@ func (a *Arch) allowed(f, l0, l1 uint64) bool {
 	if f&factNoRexR != 0 && l1>>l1R&1|l1>>l1R4&1 != 0 {
 		return false
 	}
+	if f&factNoRIP != 0 && l0&(flagRIPRel<<l0Flags) != 0 {
+		return false
+	}
+	if f&factNo16 != 0 && l1>>l1Addr&15 == 1 {
+		return false
+	}
 	if f&factAbs != 0 && l1&(pfx66|pfx67|pfxF2|pfxF3) != 0 {
 		return false
 	}

@@ -34,16 +34,18 @@ const (
 	factSCC
 	factAbs
 	factNoTrack
-	factSeldom // NoRexR or Abs
+	factSeldom // NoRexR, NoRIP, No16 or Abs
 	factND     // EVEX.b is ND
 	factNF     // bit 2 of EVEX.aaa is NF
+	factNoRIP
+	factNo16
 )
 
 var attrFacts = map[string]uint64{
 	"lock": factLock, "rep": factRep, "stops": factStops, "ud": factStops, "mem": factAccess,
 	"push": factAccess, "pop": factAccess, "v66": factV66, "vw": factVW,
 	"norexr": factNoRexR | factSeldom, "vsib": factVSIB, "mask": factMask, "zero": factZero,
-	"kneed": factKneed | factMask, "bcst": factBcst, "er": factER, "sae": factSAE, "scc": factSCC,
+	"kneed": factKneed | factMask, "bcst": factBcst, "er": factER, "sae": factSAE, "scc": factSCC, "norip": factNoRIP | factSeldom, "no16": factNo16 | factSeldom,
 }
 
 // facts packs what Decode needs of a row.
