@@ -14,7 +14,6 @@ import (
 type wishes struct {
 	env  reloc.Env
 	both bool // near and far variants of each form
-	dead []string
 }
 
 // envFlags are the flags that explain and table share.
@@ -77,8 +76,9 @@ func choice[T any](c *cli.Command, name string, dst *T, words map[string]T) erro
 
 var switches = map[string]reloc.Switch{"on": reloc.On, "off": reloc.Off, "unknown": reloc.Unknown}
 
-// parseEnv reads the flags. regs names the registers for --dead.
-func parseEnv(c *cli.Command, regs fixups.RegNames) (*wishes, error) {
+// parseEnv reads the flags, but for --dead: registers have names only once the
+// instruction set is known.
+func parseEnv(c *cli.Command) (*wishes, error) {
 	for _, f := range sortedKeys(notServed) {
 		if c.IsSet(f) {
 			return nil, usagef("--%s is not served: %s", f, notServed[f])
@@ -90,7 +90,6 @@ func parseEnv(c *cli.Command, regs fixups.RegNames) (*wishes, error) {
 		parseForms(c, &e.Forms),
 		parseSlots(c, w),
 		choice(c, "return", &e.Return, map[string]fixups.Returns{"original": fixups.ReturnsOriginal, "slot": fixups.ReturnsSlot}),
-		parseDead(c, &e.Dead, regs),
 		choice(c, "abi", &e.ABI, map[string]reloc.ABI{"none": reloc.ABINone, "entry": reloc.ABIEntry, "call": reloc.ABICall}),
 		choice(c, "vendor", &e.Vendor, map[string]reloc.Vendor{"unknown": reloc.VendorUnknown, "intel": reloc.VendorIntel, "amd": reloc.VendorAMD}),
 		choice(c, "os", &e.OS, map[string]reloc.OS{"linux": reloc.Linux, "windows": reloc.Windows, "darwin": reloc.Darwin}),

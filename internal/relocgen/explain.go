@@ -121,7 +121,10 @@ func parseExplain(c *cli.Command) (*question, error) {
 	if q.code, err = parseHex(c.Args().Slice()); err != nil {
 		return nil, err
 	}
-	if q.w, err = parseEnv(c, a.Info().Regs); err != nil {
+	if q.w, err = parseEnv(c); err != nil {
+		return nil, err
+	}
+	if err := parseDead(c, &q.w.env.Dead, a.Info().Regs); err != nil {
 		return nil, err
 	}
 	ctx, err := parseContext(c, bits)

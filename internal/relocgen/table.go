@@ -71,13 +71,21 @@ func tableAction(s *Streams, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	w, err := parseEnv(c)
+	if err != nil {
+		return err
+	}
+	pick, err := parsePicker(c)
+	if err != nil {
+		return err
+	}
 	file, err := objfile.Open(c.Args().First())
 	if err != nil {
 		return inputErr(err)
 	}
 	defer file.Close()
-	j, err := newJob(c, file, f, !colourless(c, s))
-	if err != nil {
+	j := &job{file: file, w: w, pick: pick, text: f != formatBinary}
+	if err := j.prepare(c, f, !colourless(c, s)); err != nil {
 		return err
 	}
 	out, err := openSink(c, s.Out)
@@ -97,25 +105,24 @@ func tableAction(s *Streams, c *cli.Command) error {
 	return nil
 }
 
-func newJob(c *cli.Command, file *objfile.File, f format, colour bool) (*job, error) {
-	a, ok := arch.ByName(file.Arch)
+// prepare resolves what depends on the file: its instruction set, the names of
+// registers and functions.
+func (j *job) prepare(c *cli.Command, f format, colour bool) error {
+	a, ok := arch.ByName(j.file.Arch)
 	if !ok {
-		return nil, inputErr(fmt.Errorf("%s: no port for %s", file.Path, file.Arch))
+		return inputErr(fmt.Errorf("%s: no port for %s", j.file.Path, j.file.Arch))
 	}
-	w, err := parseEnv(c, a.Info().Regs)
+	j.arch = a
+	err := parseDead(c, &j.w.env.Dead, a.Info().Regs)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if c.IsSet("dead") && !c.IsSet("addr") {
-		return nil, usagef("--dead needs --addr: registers are dead at single sites")
-	}
-	j := &job{file: file, arch: a, w: w, text: f != formatBinary}
 	if j.slot, err = parseSlot(c, a.Info().Bits); err != nil {
-		return nil, err
+		return err
 	}
-	j.meta = fixups.Table{Arch: file.Arch, File: filepath.Base(file.Path), BuildID: file.BuildID, Base: uint64(file.Base)}
+	j.meta = fixups.Table{Arch: j.file.Arch, File: filepath.Base(j.file.Path), BuildID: j.file.BuildID, Base: uint64(j.file.Base)}
 	j.enc = newEncoder(f, a, &j.meta, colour)
-	return j, j.pick.parse(c, file, a.Info().Bits)
+	return j.pick.resolve(c, j.file, a.Info().Bits)
 }
 
 // picker says which sites are wanted.
@@ -127,7 +134,8 @@ type picker struct {
 	fixups, refused bool
 }
 
-func (p *picker) parse(c *cli.Command, file *objfile.File, bits int) error {
+// parsePicker reads the flags that need no file.
+func parsePicker(c *cli.Command) (p picker, err error) {
 	switch only := c.String("only"); only {
 	case "":
 	case "fixups":
@@ -135,9 +143,17 @@ func (p *picker) parse(c *cli.Command, file *objfile.File, bits int) error {
 	case "refused":
 		p.refused = true
 	default:
-		return usagef("--only: %q is not fixups or refused", only)
+		return p, usagef("--only: %q is not fixups or refused", only)
+	}
+	if c.IsSet("dead") && !c.IsSet("addr") {
+		return p, usagef("--dead needs --addr: registers are dead at single sites")
 	}
 	p.returns = c.Bool("returns")
+	return p, nil
+}
+
+// resolve looks up names and addresses in the file.
+func (p *picker) resolve(c *cli.Command, file *objfile.File, bits int) error {
 	for _, name := range c.StringSlice("func") {
 		fns, err := file.Lookup(name)
 		if err != nil {
