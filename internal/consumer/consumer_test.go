@@ -36,11 +36,6 @@ func TestThrowaway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"arch/x86", "cmd/relocgen", "fixups", "reloc"} {
-		if _, err := os.Stat(filepath.Join(root, dir)); err != nil {
-			t.Skipf("not written yet: %s", dir)
-		}
-	}
 	doc := readme(t, filepath.Join(root, "README.md"))
 	c := consumer{t, t.TempDir()}
 	c.write("go.mod", strings.ReplaceAll(goMod, "ROOT", root))
