@@ -22,7 +22,9 @@ func (v Verdict) String() string { return verdictNames[v] }
 
 // Limit is a row of an oracle's capability table. A row matches an instruction
 // if its key, cut to Mask, is Value, its class is in Classes (zero: any) and
-// one of Hazards is among its hazards (zero: any).
+// one of Hazards is among its hazards (zero: any). A row whose verdict is Match
+// restricts less: the instruction is compared, but not between the rounds of a
+// repeated one, where the oracle does not have all of its state.
 type Limit struct {
 	Name    string // of the row, unique in the table
 	Verdict Verdict

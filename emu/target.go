@@ -15,6 +15,7 @@ type Target struct {
 	Words []Word
 
 	SP, Flags fixups.Reg // whole registers
+	Counter   fixups.Reg // counted down by loops and repeated instructions
 	// FlagsFixed are flag bits that states do not vary (reserved bits, the trap
 	// flag), FlagsSet those of them that are 1.
 	FlagsFixed, FlagsSet uint64

@@ -5,21 +5,22 @@ import "github.com/xol-go/xol/fixups"
 // Registers by the numbers of the System V ABI supplements, as package arch/x86
 // has them; a test compares the two.
 const (
-	x64SP, x64Flags  fixups.Reg = 7, 49
-	x64FS, x64GS     fixups.Reg = 58, 59
-	x64XMM, x64ST    fixups.Reg = 17, 33
-	x64MXCSR, x64FCW fixups.Reg = 64, 65
-	x64FSW           fixups.Reg = 66
-	x86FIP           fixups.Reg = 198
-	x32SP, x32Flags  fixups.Reg = 4, 9
-	x32XMM, x32ST    fixups.Reg = 21, 11
-	x32MXCSR, x32FCW fixups.Reg = 39, 37
-	x32FSW           fixups.Reg = 38
-	x86FlagsFixed               = ^uint64(0xcd5) // all but CF PF AF ZF SF DF OF
-	x86FlagsSet                 = 0x202          // IF and the bit that is always 1
-	x86Fill          byte       = 0xf4           // hlt
-	x86InitialFCW    uint64     = 0x37f          // as FNINIT leaves it
-	x86InitialMXCSR  uint64     = 0x1f80         // all exceptions masked
+	x64Counter, x32Counter fixups.Reg = 2, 1
+	x64SP, x64Flags        fixups.Reg = 7, 49
+	x64FS, x64GS           fixups.Reg = 58, 59
+	x64XMM, x64ST          fixups.Reg = 17, 33
+	x64MXCSR, x64FCW       fixups.Reg = 64, 65
+	x64FSW                 fixups.Reg = 66
+	x86FIP                 fixups.Reg = 198
+	x32SP, x32Flags        fixups.Reg = 4, 9
+	x32XMM, x32ST          fixups.Reg = 21, 11
+	x32MXCSR, x32FCW       fixups.Reg = 39, 37
+	x32FSW                 fixups.Reg = 38
+	x86FlagsFixed                     = ^uint64(0xcd5) // all but CF PF AF ZF SF DF OF
+	x86FlagsSet                       = 0x202          // IF and the bit that is always 1
+	x86Fill                byte       = 0xf4           // hlt
+	x86InitialFCW          uint64     = 0x37f          // as FNINIT leaves it
+	x86InitialMXCSR        uint64     = 0x1f80         // all exceptions masked
 )
 
 var x64Names = [16]string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
@@ -35,6 +36,7 @@ var AMD64 = &Target{
 	Words:      x64Words(),
 	SP:         x64SP,
 	Flags:      x64Flags,
+	Counter:    x64Counter,
 	FlagsFixed: x86FlagsFixed,
 	FlagsSet:   x86FlagsSet,
 	X87:        []fixups.Reg{x86FIP},
@@ -67,6 +69,7 @@ var I386 = &Target{
 	Words:      x32Words(),
 	SP:         x32SP,
 	Flags:      x32Flags,
+	Counter:    x32Counter,
 	FlagsFixed: x86FlagsFixed,
 	FlagsSet:   x86FlagsSet,
 	X87:        []fixups.Reg{x86FIP},

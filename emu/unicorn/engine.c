@@ -24,7 +24,7 @@ struct xu {
 	uint32_t npages;
 
 	// The run in progress.
-	uint64_t lo, hi, *trace;
+	uint64_t lo, hi, last, *trace;
 	uint32_t limit, steps;
 	uint8_t stopped, access;
 	uint16_t exception;
@@ -37,7 +37,9 @@ static void on_code(uc_engine *uc, uint64_t pc, uint32_t size, void *arg)
 {
 	xu *x = arg;
 	(void)size;
-	if (x->steps >= x->limit) {
+	if (x->access) {
+		// A helper function that faulted lets the rest of the block go on.
+	} else if (x->steps >= x->limit) {
 		x->stopped = 1 + XU_LIMIT;
 	} else if (x->steps > 0 && pc - x->lo >= x->hi - x->lo) {
 		x->stopped = 1 + XU_LEFT;
@@ -45,6 +47,7 @@ static void on_code(uc_engine *uc, uint64_t pc, uint32_t size, void *arg)
 		if (x->trace && x->steps < XU_MAX_TRACE)
 			x->trace[x->steps] = pc;
 		x->steps++;
+		x->last = pc;
 		return;
 	}
 	uc_emu_stop(uc);
@@ -54,6 +57,8 @@ static bool on_fault(uc_engine *uc, uc_mem_type type, uint64_t addr, int size, i
 {
 	xu *x = arg;
 	(void)uc, (void)size, (void)value;
+	if (x->access)
+		return false;  // a helper function goes on after its first fault
 	x->fault = addr;
 	switch (type) {
 	case UC_MEM_READ_UNMAPPED:
@@ -248,28 +253,29 @@ void xu_close(xu *x)
 // emulator refuses. Watched pages also get a base image.
 void *xu_map(xu *x, uint64_t addr, uint64_t size, int prot, int watch, void **base)
 {
+	page p = {.addr = addr, .size = size};
 	*base = NULL;
 	if (x->npages == XU_MAX_PAGES)
 		return NULL;
-	page *p = &x->pages[x->npages];
-	memset(p, 0, sizeof *p);
-	p->addr = addr;
-	p->size = size;
-	p->live = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p->live == MAP_FAILED)
+	p.live = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p.live == MAP_FAILED)
 		return NULL;
-	if (watch && (p->base = calloc(1, size)) == NULL) {
-		munmap(p->live, size);
+	if (watch && (p.base = calloc(1, size)) == NULL) {
+		munmap(p.live, size);
 		return NULL;
 	}
-	if (uc_mem_map_ptr(x->uc, addr, size, (uint32_t)prot, p->live) != UC_ERR_OK) {
-		munmap(p->live, size);
-		free(p->base);
+	if (uc_mem_map_ptr(x->uc, addr, size, (uint32_t)prot, p.live) != UC_ERR_OK) {
+		munmap(p.live, size);
+		free(p.base);
 		return NULL;
 	}
-	x->npages++;
-	*base = p->base;
-	return p->live;
+	// In the order of addresses, so that lines are reported in it.
+	uint32_t i = x->npages++;
+	for (; i > 0 && x->pages[i - 1].addr > addr; i--)
+		x->pages[i] = x->pages[i - 1];
+	x->pages[i] = p;
+	*base = p.base;
+	return p.live;
 }
 
 int xu_unmap(xu *x, uint64_t addr)
@@ -282,7 +288,7 @@ int xu_unmap(xu *x, uint64_t addr)
 		uc_err e = uc_mem_unmap(x->uc, addr, p->size);
 		munmap(p->live, p->size);
 		free(p->base);
-		*p = x->pages[--x->npages];
+		memmove(p, p + 1, (--x->npages - i) * sizeof *p);
 		return (int)e;
 	}
 	return UC_ERR_ARG;
@@ -326,8 +332,12 @@ static uint32_t harvest(xu *x, xu_line *out, uint32_t cap)
 	return n <= cap ? n : cap + 1;
 }
 
-static void judge(xu *x, xu_stop *s, uc_err e, uint64_t pc)
+// judge says how a run ended. The pc of a fault is that of the instruction that
+// was begun last: inside a helper function (fxsave) the emulator has already
+// counted on.
+static void judge(xu *x, xu_stop *s, uc_err e, uint64_t *out)
 {
+	uint64_t pc = out[x->pc_word];
 	s->num = 0;
 	s->access = 0;
 	s->addr = 0;
@@ -338,6 +348,8 @@ static void judge(xu *x, xu_stop *s, uc_err e, uint64_t pc)
 		s->kind = XU_FAULT;
 		s->access = x->access;
 		s->addr = x->fault;
+		if (x->access != XU_FETCH)
+			out[x->pc_word] = x->last;
 	} else if (x->stopped) {
 		s->kind = x->stopped - 1;
 		s->num = x->exception;
@@ -366,13 +378,13 @@ int xu_run(xu *x, uint64_t lo, uint64_t hi, uint32_t limit, uint32_t n, const ui
 				return (int)i;
 			memcpy(p->live + (in_lines[k].addr - p->addr), in_lines[k].data, XU_LINE);
 		}
-		x->steps = 0, x->stopped = 0, x->access = 0, x->exception = 0, x->fault = 0;
+		x->steps = 0, x->stopped = 0, x->access = 0, x->exception = 0, x->fault = 0, x->last = 0;
 		uc_err e = write_words(x, in);
 		if (e == UC_ERR_OK)
 			e = uc_emu_start(x->uc, in[x->pc_word], UINT64_MAX - 15, 0, 0);
 		uc_context_save(x->uc, x->work);
 		read_words(x, out);
-		judge(x, &stops[i], e, out[x->pc_word]);
+		judge(x, &stops[i], e, out);
 		uint32_t got = harvest(x, out_lines + used, out_cap - used);
 		if (got > out_cap - used)
 			return (int)i;

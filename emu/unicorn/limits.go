@@ -3,4 +3,7 @@ package unicorn
 import "github.com/xol-go/xol/emu"
 
 // limits are the capability tables.
-var limits = map[string][]emu.Limit{}
+var limits = map[string][]emu.Limit{
+	"amd64": x86Limits,
+	"386":   x86Limits,
+}

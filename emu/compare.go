@@ -1,0 +1,394 @@
+package emu
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// maxSteps bounds a run of slot code, and how far the site is followed when it
+// repeats: rounds of a repeated instruction count.
+const maxSteps = 600
+
+// Result is the outcome of one comparison: of one plan at one slot, from all
+// states of the site.
+type Result struct {
+	Verdict Verdict
+	Limit   string // row of the capability table, or what the oracle did
+	Diff    *Diff  // of the first state that differs
+
+	States    int // compared to the end
+	Faults    int // of them, that ended in a fault on both sides
+	Points    int // boundaries at which a run was interrupted
+	Skipped   int // states that ask for more stack than there is, as the plan declares
+	Undecided int // states in which a repeated instruction does not end in time
+}
+
+// Placement is where a plan is put.
+type Placement struct {
+	Arena int // index of Target.Slots
+	// Interrupt is in how many states the run is also interrupted at each of its
+	// boundaries.
+	Interrupt int
+}
+
+// check is one comparison in progress.
+type check struct {
+	w    *Worker
+	p    *fixups.Plan
+	at   fixups.Bases
+	code int // bytes of placed code
+	zone uint64
+	kept uint64
+	res  *Result
+
+	init, sand, scratch State // storage
+	o, c                final
+	trace               []uint64
+	lost                fixups.RegSet // at the point that took a fault back
+	skip                []span
+	sandpit             span // what a signal has overwritten
+	rounds              int  // of a repeated instruction that may be interrupted
+}
+
+// Limit returns the row of the capability table that keeps the site from being
+// compared, nil if there is none.
+func (w *Worker) Limit() *Limit {
+	return FindLimit(w.t, w.limits, w.site.code, &w.site.insn)
+}
+
+// Reaches returns the slot arenas that a plan for the site can be put in.
+func (w *Worker) Reaches(p *fixups.Plan) []int {
+	var list []int
+	for i := range w.slots {
+		d := int64(w.slots[i].page.Addr + uint64(w.slots[i].next) - w.site.pc)
+		if w.t.Bits == 32 {
+			d = int64(int32(d))
+		}
+		if p.Form == fixups.FormEmulate && i > 0 {
+			break
+		}
+		if p.Form == fixups.FormEmulate || p.Holds(d) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Check places p and compares it with the site from every state that
+// [Worker.States] made. env is what the plan was made with. An error is a
+// failure of the oracle or a plan that cannot be placed.
+func (w *Worker) Check(res *Result, p *fixups.Plan, env *reloc.Env, where Placement) error {
+	*res = Result{}
+	c := &w.chk
+	c.rounds = maxRounds
+	if l := w.Limit(); l != nil {
+		switch l.Verdict {
+		case Unsupported:
+			res.Verdict, res.Limit = Unsupported, l.Name
+			return nil
+		case Suspect:
+			res.Limit = l.Name
+		case Match:
+			c.rounds = 1
+		}
+	}
+	zone, kept := env.ZoneOf(w.info)
+	c.w, c.p, c.res, c.zone, c.kept = w, p, res, uint64(zone), uint64(kept)
+	c.sandpit = span{}
+	if err := c.place(where.Arena, env); err != nil {
+		return err
+	}
+	if err := c.runCopies(); err != nil {
+		return err
+	}
+	for i := 0; i < w.site.n && res.Verdict == Match; i++ {
+		if err := c.judge(i); err != nil {
+			return err
+		}
+		if res.Verdict == Match && i < where.Interrupt {
+			if err := c.interrupt(i); err != nil {
+				return err
+			}
+		}
+	}
+	if res.Verdict == Mismatch {
+		res.Diff.describe(c)
+	}
+	if res.Limit != "" && res.Verdict == Match {
+		res.Verdict = Suspect
+	}
+	return nil
+}
+
+// place writes the slot code of the plan to the next place of a ring.
+func (c *check) place(arena int, env *reloc.Env) error {
+	w := c.w
+	c.at = fixups.Bases{Site: w.site.pc}
+	c.code = 0
+	if len(c.p.Code) == 0 {
+		return nil
+	}
+	r := &w.slots[arena]
+	slot, err := w.reserve(r)
+	if err != nil {
+		return err
+	}
+	c.at.Slot, c.at.Data = slot, r.arena.Data
+	code, err := fixups.PlaceOrder(w.code[:0], c.p, c.at, w.info.Order(env.DataOrder))
+	if err != nil {
+		return fmt.Errorf("emu: slot %#x for site %#x: %w", slot, w.site.pc, err)
+	}
+	if len(code) > slotSpan-16 {
+		return fmt.Errorf("emu: %d bytes of slot code, at most %d", len(code), slotSpan-16)
+	}
+	w.code, c.code = code, len(code)
+	copy(r.page.Live[slot-r.page.Addr:], code)
+	return nil
+}
+
+// runCopies executes the copy from all states, as the form's protocol says,
+// programs of Post and Abort aside.
+func (c *check) runCopies() error {
+	w := c.w
+	if c.p.Form == fixups.FormEmulate {
+		return nil
+	}
+	n, words := w.site.n, len(w.t.Words)
+	r := &w.copy
+	r.grow(n, words)
+	copy(r.in, w.orig.in[:n*words])
+	lo, hi, limit := c.at.Slot, c.at.Slot+uint64(c.code), uint32(maxSteps)
+	if c.p.Form == fixups.FormStep {
+		hi, limit = lo, 1
+		if c.p.Stop == fixups.StopTrap {
+			hi, limit = lo+1, maxSteps // a trap behind the copy does not see its rounds
+		}
+	}
+	for len(w.pre) < n {
+		w.pre = append(w.pre, fixups.Temps{})
+	}
+	for i := range n {
+		r.first[i] = uint32(len(r.lines))
+		if err := c.enter(r, i); err != nil {
+			return err
+		}
+		r.first[i+1] = uint32(len(r.lines))
+	}
+	return w.exec(r, n, lo, hi, limit)
+}
+
+// enter makes the state in which the copy begins: that of the site with Pre
+// run and pc in the slot.
+func (c *check) enter(r *runs, i int) error {
+	w := c.w
+	words := r.wordsOf(i, len(w.t.Words))
+	if c.p.Form == fixups.FormStep && len(c.p.Pre) > 0 {
+		w.orig.initial(&c.scratch, i, len(words))
+		w.pre[i] = fixups.Temps{}
+		if err := w.runProgram(c.p.Pre, &c.scratch, &c.at, &w.pre[i]); err != nil {
+			return fmt.Errorf("emu: pre: %w", err)
+		}
+		copy(words, c.scratch.Words)
+		r.lines = append(r.lines, c.scratch.Lines...)
+	} else {
+		r.lines = append(r.lines, w.orig.lines[w.orig.first[i]:w.orig.first[i+1]]...)
+	}
+	words[w.x.pc] = c.at.Slot
+	return nil
+}
+
+// judge compares the ends of state i.
+func (c *check) judge(i int) error {
+	w := c.w
+	words := len(w.t.Words)
+	if c.plainMatch(i) {
+		c.res.States++
+		return nil
+	}
+	c.lost = fixups.RegSet{}
+	w.orig.initial(&c.init, i, words)
+	w.orig.result(&c.o, i, words)
+	if why := unusable(&c.o.Stop); why != "" {
+		c.res.Verdict, c.res.Limit = Unsupported, why
+		return nil
+	}
+	if err := c.finish(i); err != nil {
+		return err
+	}
+	return c.settle()
+}
+
+// plainMatch is the common case: the site was left and the copy ended with the
+// same words and lines, nothing left to be done.
+func (c *check) plainMatch(i int) bool {
+	w := c.w
+	if c.p.Form == fixups.FormEmulate || len(c.p.Post) > 0 {
+		return false
+	}
+	o, k := &w.orig.stops[i], &w.copy.stops[i]
+	if o.faulted() || k.Kind != StopLeft {
+		return false
+	}
+	n := len(w.t.Words)
+	return equalWords(w.orig.out[i*n:(i+1)*n], w.copy.out[i*n:(i+1)*n]) &&
+		equalLines(w.orig.outs[o.First:o.First+o.Lines], w.copy.outs[k.First:k.First+k.Lines])
+}
+
+// unusable says why the end of the site's run means nothing, "" if it does.
+func unusable(s *Stop) string {
+	switch s.Kind {
+	case StopInvalid:
+		return "undefined-in-oracle"
+	case StopHalt:
+		return "oracle-halts"
+	case StopError:
+		return "oracle-fails"
+	}
+	return ""
+}
+
+// finish brings the copy's run to its end: Post, Abort or the program of the
+// point where it faulted. The result is c.c.
+func (c *check) finish(i int) error {
+	w := c.w
+	if c.p.Form == fixups.FormEmulate {
+		return c.emulate()
+	}
+	w.copy.result(&c.c, i, len(w.t.Words))
+	if c.p.Form == fixups.FormStep {
+		return c.finishStep(i)
+	}
+	c.finishTrapTail()
+	s := &c.c.Stop
+	if !s.faulted() {
+		return nil
+	}
+	return c.back()
+}
+
+// finishTrapTail turns the trap at the end of the code into what the consumer
+// makes of it: pc goes behind the site.
+func (c *check) finishTrapTail() {
+	w, s := c.w, &c.c.Stop
+	trap := len(w.info.Trap)
+	if c.p.Tail != fixups.TailTrap || s.Kind != StopException {
+		return
+	}
+	end := c.at.Slot + uint64(c.code-trap+w.info.TrapAdvances)
+	if w.pcOf(c.c.Words) == end {
+		c.c.Words[w.x.pc] = c.at.Site + uint64(c.p.SiteLen)
+		c.c.Stop = Stop{Kind: StopLeft, Steps: s.Steps}
+	}
+}
+
+func (c *check) finishStep(i int) error {
+	w := c.w
+	prog := c.p.Post
+	if c.c.Stop.faulted() {
+		prog = c.p.Abort
+		if len(prog) == 0 && w.pcOf(c.c.Words) == c.at.Slot {
+			return c.mismatch("abort", "a copy that can fault has no abort program")
+		}
+	}
+	t := w.pre[i]
+	if err := w.runProgram(prog, &c.c.State, &c.at, &t); err != nil {
+		return c.mismatch("program", err.Error())
+	}
+	if !c.c.Stop.faulted() {
+		c.c.Stop = Stop{Kind: StopLimit}
+	}
+	return nil
+}
+
+// back runs the back program of the point at which the copy faulted.
+func (c *check) back() error {
+	w := c.w
+	pc := w.pcOf(c.c.Words)
+	if pc-c.at.Slot >= uint64(c.code) {
+		return nil // the fault is the landing's
+	}
+	pt := c.p.PointAt(pc - c.at.Slot)
+	if pt == nil || !pt.HasBack {
+		if c.declared() {
+			return nil
+		}
+		return c.mismatch("points", fmt.Sprintf("no way back from a fault at slot+%#x", pc-c.at.Slot))
+	}
+	var t fixups.Temps
+	if err := w.runProgram(pt.Back, &c.c.State, &c.at, &t); err != nil {
+		return c.mismatch("program", err.Error())
+	}
+	c.lost = pt.Lost
+	return nil
+}
+
+// emulate runs the plan's program from the initial state.
+func (c *check) emulate() error {
+	w := c.w
+	c.c.Words = append(c.c.Words[:0], c.init.Words...)
+	w.computed(c.c.Words, c.o.Words)
+	c.c.Lines = append(c.c.Lines[:0], c.init.Lines...)
+	c.c.Stop = Stop{Kind: StopLimit}
+	var t fixups.Temps
+	err := w.runProgram(c.p.Emulate, &c.c.State, &c.at, &t)
+	var access *fixups.AccessError
+	switch {
+	case errors.As(err, &access):
+		c.c.Stop = Stop{Kind: StopFault, Addr: access.Addr, Access: AccessRead}
+		if access.Write {
+			c.c.Stop.Access = AccessWrite
+		}
+	case err != nil:
+		return c.mismatch("program", err.Error())
+	}
+	return nil
+}
+
+// settle decides between the two ends.
+func (c *check) settle() error {
+	if c.res.Verdict != Match {
+		return nil
+	}
+	w, o, k := c.w, &c.o, &c.c
+	if k.Stop.Kind == StopLimit && c.p.Form != fixups.FormStep && c.p.Form != fixups.FormEmulate {
+		c.res.Undecided++
+		return nil
+	}
+	if !o.Stop.faulted() && w.pcOf(o.Words) == c.at.Site && w.pcOf(k.Words) != c.at.Site {
+		// A repeated instruction: the copy has run to its end, the site one round.
+		if _, err := w.run(o, &c.init, c.at.Site, c.at.Site+1, maxSteps, nil); err != nil {
+			return err
+		}
+		if o.Stop.Kind == StopLimit {
+			c.res.Undecided++
+			return nil
+		}
+	}
+	if c.declared() {
+		c.res.Skipped++
+		return nil
+	}
+	c.compare(o, k, &c.lost)
+	if c.res.Verdict == Match {
+		c.res.States++
+		if o.Stop.faulted() {
+			c.res.Faults++
+		}
+	}
+	return nil
+}
+
+// declared reports whether the copy failed to write the bytes below the zone
+// that the plan says it needs, which the site does not.
+func (c *check) declared() bool {
+	s := &c.c.Stop
+	if c.p.Stack == 0 || s.Kind != StopFault || c.o.Stop.same(s) {
+		return false
+	}
+	sp := c.w.spOf(c.init.Words)
+	lo := sp - c.zone - uint64(c.p.Stack)
+	return (s.Addr-lo)&c.w.x.mask[c.w.x.word(c.w.t.SP)] < uint64(c.p.Stack)
+}

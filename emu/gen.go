@@ -1,0 +1,252 @@
+package emu
+
+import "github.com/xol-go/xol/fixups"
+
+// edges are values at which arithmetic and comparisons change their mind.
+var edges = [...]uint64{0, 1, 2, ^uint64(0), 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000,
+	0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffff80000000, 0xffffffff7fffffff}
+
+// States makes n states for the site and executes the site from each. The plans
+// that are then given to [Worker.Check] are all compared with these runs.
+func (w *Worker) States(n int) error {
+	words := len(w.t.Words)
+	r := &w.orig
+	r.grow(n, words)
+	w.site.n = n
+	if err := w.operandPages(); err != nil {
+		return err
+	}
+	for i := range n {
+		r.first[i] = uint32(len(r.lines))
+		w.state(r, r.wordsOf(i, words), i)
+		r.first[i+1] = uint32(len(r.lines))
+	}
+	return w.exec(r, n, w.site.pc, w.site.pc, 1)
+}
+
+// operandPages maps what the site names by a fixed address.
+func (w *Worker) operandPages() error {
+	op := &w.site.op
+	if !op.Has || op.Base != fixups.RegNone || op.Index != fixups.RegNone || op.Seg != fixups.RegNone {
+		if op.Has && op.Size < uint8(w.t.Bits/8) {
+			_, err := w.shortPage()
+			return err
+		}
+		return nil
+	}
+	if len(w.extra) > maxExtra && !w.siteIsExtra() {
+		if err := w.dropExtra(); err != nil {
+			return err
+		}
+	}
+	a := w.fixedAddr()
+	if _, err := w.extraPage(a, ProtRead|ProtWrite); err != nil {
+		return nil // the emulator cannot map it: the operand faults, on both sides
+	}
+	if a&4095 > 4096-64 {
+		_, _ = w.extraPage(a+4096, ProtRead|ProtWrite)
+	}
+	return nil
+}
+
+func (w *Worker) siteIsExtra() bool {
+	for _, p := range w.extra {
+		if w.site.pc-p.Addr < uint64(len(p.Live)) {
+			return true
+		}
+	}
+	return false
+}
+
+// fixedAddr is the address of an operand without registers.
+func (w *Worker) fixedAddr() uint64 {
+	a := uint64(w.site.op.Disp)
+	if w.site.op.PCRel {
+		a += w.site.pc + uint64(len(w.site.code))
+	}
+	return a & w.addrMask()
+}
+
+func (w *Worker) addrMask() uint64 {
+	return ^uint64(0) >> (64 - 8*uint(w.site.op.Size))
+}
+
+// shortPage is a data page that an address of fewer bits than the target's can
+// reach.
+func (w *Worker) shortPage() (*Page, error) {
+	if w.site.op.Size == 2 {
+		return w.extraPage(0x8000, ProtRead|ProtWrite)
+	}
+	return w.extraPage(0x30000000, ProtRead|ProtWrite)
+}
+
+// state makes one state: registers from a pool of pointers, edge values and
+// noise, the memory operand solved for an address that exists, in a share of
+// the states one that does not.
+func (w *Worker) state(r *runs, words []uint64, i int) {
+	for k := range w.t.Words {
+		wd := &w.t.Words[k]
+		switch {
+		case wd.ReadOnly:
+			words[k] = 0
+		case wd.Const:
+			words[k] = wd.Value
+		default:
+			words[k] = w.value() & w.x.mask[k]
+		}
+	}
+	f := w.x.word(w.t.Flags)
+	words[f] = w.rnd.Uint64()&^w.t.FlagsFixed | w.t.FlagsSet
+	words[w.x.pc] = w.site.pc
+	sp := w.x.word(w.t.SP)
+	words[sp] = w.stackPointer(i)
+	w.counters(words, i)
+	a := w.solve(words)
+	from := len(r.lines)
+	w.touch(r, from, a)
+	w.touch(r, from, words[sp])
+}
+
+// counters gives half of the registers of every fourth state small values, so
+// that repeated and counting instructions end.
+func (w *Worker) counters(words []uint64, i int) {
+	for k := range w.t.Words {
+		if r := w.t.Words[k].Reg; r < 16 && r != w.t.SP && (i&3 == 0 || w.isCounter(r)) {
+			if v := w.rnd.Uint64(); v&1 == 0 || w.isCounter(r) && v&6 != 0 {
+				words[k] = v >> 8 & 3
+			}
+		}
+	}
+}
+
+// isCounter reports whether r is the register that loops count down.
+func (w *Worker) isCounter(r fixups.Reg) bool { return r == w.t.Counter }
+
+// value draws a register value.
+func (w *Worker) value() uint64 {
+	v := w.rnd.Uint64()
+	switch sel := v & 15; {
+	case sel < 7:
+		return w.data.Addr + 512 + v>>8&0xbf8 + v>>40&7&-(v>>50&1)
+	case sel < 10:
+		return edges[v>>8%uint64(len(edges))]
+	case sel == 10:
+		return w.stack.Addr + 2048 + v>>8&63 - 32
+	case sel == 11:
+		return v >> 8 & 15
+	}
+	return w.rnd.Uint64()
+}
+
+// stackPointer is in the middle of the stack page, in one state of sixteen at
+// an end of it.
+func (w *Worker) stackPointer(i int) uint64 {
+	v := w.rnd.Uint64()
+	word := uint64(w.t.Bits / 8)
+	switch {
+	case i&15 == 7:
+		return w.stack.Addr + v&1*word
+	case i&15 == 11:
+		return w.stack.Addr + uint64(len(w.stack.Live)) - v%3*word
+	case v>>32&15 == 0:
+		return w.stack.Addr + 2048 + v&255
+	}
+	return w.stack.Addr + 1536 + v&1023&^(word-1)
+}
+
+// solve sets the registers of the memory operand so that it is at an address
+// with memory, and returns the address.
+func (w *Worker) solve(words []uint64) uint64 {
+	op := &w.site.op
+	if !op.Has {
+		return 0
+	}
+	v := w.rnd.Uint64()
+	a := w.operandAddr(words, v)
+	base, idx, seg := w.x.word(op.Base), w.x.word(op.Index), w.x.word(op.Seg)
+	disp := uint64(op.Disp)
+	if op.PCRel {
+		disp += w.site.pc + uint64(len(w.site.code))
+	}
+	if seg >= 0 && (base >= 0 || idx >= 0) {
+		words[seg] = v >> 16 & 0xfff8
+		disp += words[seg]
+	}
+	keep := ^w.addrMask() & w.x.mask[0]
+	switch {
+	case base >= 0:
+		if idx >= 0 && idx != base {
+			words[idx] = words[idx]&keep | v>>32&7
+			disp += words[idx] & w.addrMask() * uint64(op.Scale)
+		}
+		words[base] = words[base]&keep | (a-disp)&w.addrMask()&w.x.mask[base]
+	case idx >= 0:
+		words[idx] = words[idx]&keep | (a-disp)&w.addrMask()/uint64(op.Scale)
+	case seg >= 0:
+		words[seg] = (a - disp) & w.x.mask[seg]
+	default:
+		a = w.fixedAddr()
+	}
+	return a & w.x.mask[0]
+}
+
+// operandAddr draws the address of the memory operand: in the data page, seldom
+// at its end, sometimes beside the stack pointer, sometimes nowhere.
+func (w *Worker) operandAddr(words []uint64, v uint64) uint64 {
+	op, sp := &w.site.op, words[w.x.word(w.t.SP)]
+	page := w.data
+	if op.Size < uint8(w.t.Bits/8) {
+		if p, err := w.shortPage(); err == nil {
+			page = p
+		}
+	}
+	if op.Base == w.t.SP {
+		return w.stack.Addr + 1536 + v&1023&^15
+	}
+	switch v >> 60 {
+	case 0:
+		return page.Addr + uint64(len(page.Live)) - v>>8&15 // crosses the end
+	case 1:
+		return page.Addr + uint64(len(page.Live)) + v>>8&0x7f0 // nowhere
+	case 2, 3:
+		if page == w.data {
+			return sp + v>>8&63&^7 // what a push would touch, and above
+		}
+	case 4, 5, 6:
+		return page.Addr + 512 + v>>8&0x7ff
+	}
+	return page.Addr + 512 + v>>8&0x7f0
+}
+
+// touch gives the line at a new contents, if there is watched memory. The lines
+// of the state begin at from.
+func (w *Worker) touch(r *runs, from int, a uint64) {
+	v := w.rnd.Uint64()
+	at := a &^ (LineSize - 1)
+	if v&3 == 0 || !w.watched(at) {
+		return
+	}
+	if len(r.lines) > from && r.lines[from].Addr == at {
+		return
+	}
+	l := Line{Addr: at}
+	for k := 0; k < LineSize; k += 8 {
+		x := w.value()
+		for j := range 8 {
+			l.Data[k+j] = byte(x >> (8 * j))
+		}
+	}
+	r.lines = append(r.lines, l)
+	if n := len(r.lines); n-2 >= from && r.lines[n-2].Addr > at {
+		r.lines[n-2], r.lines[n-1] = r.lines[n-1], r.lines[n-2]
+	}
+}
+
+func (w *Worker) watched(a uint64) bool {
+	for _, p := range w.cpu.Pages() {
+		if p.Watched() && a-p.Addr < uint64(len(p.Live)) {
+			return true
+		}
+	}
+	return false
+}
