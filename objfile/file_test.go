@@ -5,10 +5,12 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -296,5 +298,38 @@ func TestReadCode(t *testing.T) {
 	}
 	if a := testing.AllocsPerRun(10, func() { f.ReadCode(buf, 0x401000) }); a != 0 {
 		t.Errorf("ReadCode allocates %v times", a)
+	}
+}
+
+// TestConcurrent uses one File from several goroutines; run it with -race.
+func TestConcurrent(t *testing.T) {
+	img := goImage("64le", magicGo120, someGo, 0x1f8)
+	img.symtab(fsym("f", 0, 0x10), fsym("g", 8, 0x20))
+	img.frames(fr(0x20, 0x10))
+	b := img.bytes()
+	f, err := openBytes(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	got := make([]string, 8)
+	for i := range got {
+		wg.Go(func() {
+			entries, _ := f.Entries()
+			gaps, _ := f.Gaps()
+			fns, _ := f.Lookup("g")
+			n := 0
+			for range f.Symbols() {
+				n++
+			}
+			funcs, _ := f.Funcs()
+			got[i] = fmt.Sprint(entries, gaps, fns, n, funcs)
+		})
+	}
+	wg.Wait()
+	for _, s := range got {
+		if s != got[0] || s == "" {
+			t.Fatalf("%s\n%s", s, got[0])
+		}
 	}
 }

@@ -151,43 +151,60 @@ func disjoint(list []candidate) []candidate {
 	return out
 }
 
-// uncovered yields the pieces of c that no function of funcs covers; funcs is
-// sorted and disjoint, and at is the first that ends behind c.addr.
-func uncovered(c candidate, funcs []Func, at int) []Range {
-	var out []Range
+// appendUncovered appends the pieces of c that no function of funcs covers; funcs
+// is sorted and disjoint, and at is the first that ends behind c.addr.
+func appendUncovered(dst []Range, c candidate, funcs []Func, at int) []Range {
 	pos := c.addr
 	for ; at < len(funcs) && uint64(funcs[at].Addr) < c.end(); at++ {
 		if start := uint64(funcs[at].Addr); start > pos {
-			out = append(out, Range{VAddr(pos), start - pos})
+			dst = append(dst, Range{VAddr(pos), start - pos})
 		}
 		pos = uint64(funcs[at].Range().End())
 	}
 	if pos < c.end() {
-		out = append(out, Range{VAddr(pos), c.end() - pos})
+		dst = append(dst, Range{VAddr(pos), c.end() - pos})
 	}
-	return out
+	return dst
 }
 
-// merge adds what the candidates cover and funcs does not.
-func merge(funcs []Func, list []candidate, keep func(c candidate, piece Range) (Func, bool)) []Func {
+// fill adds what the candidates cover and funcs does not, as far as keep makes
+// functions of it. The result is sorted.
+func fill(funcs []Func, list []candidate, keep func(c candidate, piece Range) (Func, bool)) []Func {
 	var added []Func
+	var pieces []Range
 	at := 0
 	for _, c := range disjoint(list) {
 		for at < len(funcs) && uint64(funcs[at].Range().End()) <= c.addr {
 			at++
 		}
-		for _, piece := range uncovered(c, funcs, at) {
+		pieces = appendUncovered(pieces[:0], c, funcs, at)
+		for _, piece := range pieces {
 			if fn, ok := keep(c, piece); ok {
 				added = append(added, fn)
 			}
 		}
 	}
-	if len(added) == 0 {
-		return funcs
+	return mergeFuncs(funcs, added)
+}
+
+// mergeFuncs merges two sorted lists that are disjoint.
+func mergeFuncs(a, b []Func) []Func {
+	if len(b) == 0 {
+		return a
 	}
-	funcs = append(funcs, added...)
-	slices.SortFunc(funcs, func(a, b Func) int { return cmp.Compare(a.Addr, b.Addr) })
-	return funcs
+	if len(a) == 0 {
+		return b
+	}
+	out := make([]Func, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		from := &a
+		if b[0].Addr < a[0].Addr {
+			from = &b
+		}
+		out = append(out, (*from)[0])
+		*from = (*from)[1:]
+	}
+	return append(append(out, a...), b...)
 }
 
 // findFuncs computes Funcs.
@@ -206,13 +223,13 @@ func (f *File) findFuncs() ([]Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	funcs = merge(funcs, frames, n.fromFrame)
+	funcs = fill(funcs, frames, n.fromFrame)
 	table, err := f.goTable()
 	if err != nil {
 		return nil, err
 	}
 	if table != nil {
-		funcs = merge(funcs, table.list, func(c candidate, piece Range) (Func, bool) {
+		funcs = fill(funcs, table.list, func(c candidate, piece Range) (Func, bool) {
 			if uint64(piece.Addr) != c.addr || inRanges(data, piece.Addr) {
 				return Func{}, false
 			}

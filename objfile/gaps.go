@@ -47,7 +47,7 @@ func (f *File) Gaps() ([]Gap, error) {
 func (f *File) gapsIn(s Section, funcs []Func) []Gap {
 	at := sort.Search(len(funcs), func(i int) bool { return funcs[i].Range().End() > s.Addr })
 	var out []Gap
-	for _, r := range uncovered(candidate{addr: uint64(s.Addr), size: s.Size}, funcs, at) {
+	for _, r := range appendUncovered(nil, candidate{addr: uint64(s.Addr), size: s.Size}, funcs, at) {
 		out = append(out, Gap{r, s.Name, false})
 	}
 	return out

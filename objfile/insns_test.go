@@ -1,0 +1,129 @@
+package objfile
+
+import (
+	"debug/elf"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// toy is an instruction set whose first byte is the length of the instruction;
+// c3 returns, 00 is unknown, 1f is four bytes of which vendors differ.
+type toy struct{}
+
+func (toy) Info() *reloc.Info { return &reloc.Info{Name: "toy", MinLen: 1, MaxLen: 15} }
+
+func (toy) Decode(in *reloc.Insn, code []byte, pc uint64) error {
+	*in = reloc.Insn{PC: pc, Len: code[0], Class: fixups.ClassPlain}
+	switch code[0] {
+	case 0:
+		in.Len = 1
+		return fixups.ReasonUnknown
+	case 0xc3:
+		in.Len, in.Class = 1, fixups.ClassReturn
+	case 0x1f:
+		in.Len, in.AltLen = 4, 2
+	}
+	if int(in.Len) > len(code) {
+		return fixups.ReasonTruncated
+	}
+	return nil
+}
+
+func (toy) Plan(*reloc.Plan, *reloc.Insn, *reloc.Env) error { return fixups.ReasonUnknown }
+
+// sweepAll sweeps the function at 0 of size n over code, on arm64 so that data can
+// be marked.
+func sweepAll(t *testing.T, code string, n uint64, more ...tsym) (*File, []uint64, []error) {
+	t.Helper()
+	img := newImage(0)
+	img.machine = elf.EM_AARCH64
+	img.secs[0].data = []byte(code)
+	img.symtab(append(more, fsym("f", 0, n))...)
+	f := img.open(t)
+	var pcs []uint64
+	var errs []error
+	for in, err := range f.Insns(mustFuncs(t, f)[0], toy{}) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		pcs = append(pcs, in.PC-text)
+	}
+	return f, pcs, errs
+}
+
+func TestInsns(t *testing.T) {
+	// Instructions of up to 15 bytes, over several windows.
+	var code []byte
+	var want []uint64
+	for i := 0; len(code) < 3*sweepWindow; i++ {
+		want = append(want, uint64(len(code)))
+		n := i%15 + 1
+		code = append(code, byte(n))
+		code = append(code, strings.Repeat("\x00", n-1)...)
+	}
+	_, pcs, errs := sweepAll(t, string(code), uint64(len(code)))
+	if len(errs) != 0 || len(pcs) != len(want) {
+		t.Fatalf("%d of %d instructions, %v", len(pcs), len(want), errs)
+	}
+	for i := range want {
+		if pcs[i] != want[i] {
+			t.Fatalf("%d: %#x, want %#x", i, pcs[i], want[i])
+		}
+	}
+}
+
+func TestInsnsErrors(t *testing.T) {
+	mark := func(name string, off uint64) tsym { return fsym(name, off, 0).typed(elf.STT_NOTYPE) }
+	cases := []struct {
+		name, code string
+		n          uint64
+		pcs        int
+		reason     error
+	}{
+		{"unknown", "\x01\x02\x00\x00\x01\x01", 6, 2, fixups.ReasonUnknown},
+		{"vendor", "\x01\x1f\x00\x00\x00\x01", 6, 1, fixups.ReasonVendor},
+		{"leaves the function", "\x01\x01\x03\x00\x00\x01", 4, 2, fixups.ReasonTruncated},
+		{"leaves the section", "\x01\x01\x03\x00", 4, 2, fixups.ReasonTruncated},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, pcs, errs := sweepAll(t, c.code, c.n)
+			if len(pcs) != c.pcs || len(errs) != 1 || !errors.Is(errs[0], c.reason) {
+				t.Fatalf("%v, %v", pcs, errs)
+			}
+			e, ok := errors.AsType[*InsnError](errs[0])
+			if !ok || e.Arch != "arm64" || len(e.Bytes) == 0 || strings.Contains(e.Error(), "\n") {
+				t.Errorf("%v", errs[0])
+			}
+		})
+	}
+	// Behind data the sweep begins anew.
+	_, pcs, errs := sweepAll(t, "\x01\x00\xff\xff\xff\xff\x01\xc3", 8, mark("$x", 0), mark("$d", 2), mark("$x", 6))
+	if len(errs) != 1 || len(pcs) != 3 || pcs[1] != 6 {
+		t.Errorf("%v, %v", pcs, errs)
+	}
+}
+
+func TestReturns(t *testing.T) {
+	f, _, _ := sweepAll(t, "\xc3\x02\xc3\x01\xc3\x00\xc3", 7)
+	var got []VAddr
+	n := 0
+	for a, err := range f.Returns(mustFuncs(t, f)[0], toy{}) {
+		if err != nil {
+			n++
+			continue
+		}
+		got = append(got, a-text)
+	}
+	if len(got) != 2 || got[0] != 0 || got[1] != 4 || n != 1 {
+		t.Errorf("%v, %d errors", got, n)
+	}
+	for range f.Returns(mustFuncs(t, f)[0], toy{}) {
+		break // must be possible
+	}
+}
