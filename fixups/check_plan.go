@@ -61,6 +61,9 @@ func (p *Plan) checkCode() error {
 	if int(p.CopyLen) > n {
 		return fmt.Errorf("stop at %d, behind %d bytes of code", p.CopyLen, n)
 	}
+	if max(len(p.Relocs), len(p.Escapes), len(p.Points)) > maxItems {
+		return fmt.Errorf("%d relocs, %d escapes, %d points, at most %d of each", len(p.Relocs), len(p.Escapes), len(p.Points), maxItems)
+	}
 	for i := range p.Relocs {
 		if !p.Relocs[i].Valid(n) {
 			return fmt.Errorf("reloc %d is malformed or outside %d bytes of code", i, n)

@@ -165,7 +165,7 @@ type (
 	}
 
 	jsonEscape struct {
-		Off  uint16     `json:"off"`
+		Off  uint16      `json:"off"`
 		Kind *EscapeKind `json:"kind"`
 	}
 )
