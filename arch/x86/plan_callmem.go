@@ -32,32 +32,33 @@ func (b *planner) callMem() fixups.Reason {
 //
 //	lea rsp,[rsp-z]  push m  push next  pop [rsp+z]  lea rsp,[rsp+z]  jmp [rsp-z]
 //
-// With R the stack pointer at the site, the target is at R - 8 - z, which is z
+// With R the stack pointer at the site, the target is at R - word - z, which is z
 // below the stack pointer that the callee gets: just inside.
 func (b *planner) callMemZone(farRIP bool, z int64) fixups.Reason {
+	w := int64(b.word())
 	b.p.Strategy = fixups.StrategySpill
-	b.p.Stack = 16
+	b.p.Stack = uint16(2 * w)
 	b.pushTarget(farRIP, z)
 	jump, op := []byte{0xff, 0x64, 0x24}, 1
 	if z > 128 {
 		jump, op = []byte{0xff, 0xa4, 0x24}, 4
 	}
-	gap := 7 + spMoveSize(z) + len(jump) + op
+	gap := 7 + b.spMoveSize(z) + len(jump) + op
 	notrack := b.env.IBT == reloc.On && b.l.seg() == 4 // the site's own
 	if notrack {
 		gap++
 	}
-	literal := b.pushNext(gap, z+8)
-	b.pushed(z + 16)
+	literal := b.pushNext(gap, z+w)
+	b.pushed(z + 2*w)
 	b.bytes(0x8f, 0x84, 0x24)
 	b.constant(z, 4)
 	sp, t0 := b.sp(), fixups.T(0)
 	b.point(fixups.StatePart, nil, b.p.Program(
-		load(t0, sp, 8), add(sp, sp, z), mov(fixups.PC(), t0)))
+		load(t0, sp, int(w)), add(sp, sp, z), mov(fixups.PC(), t0)))
 	b.moveSP(z)
 	b.point(fixups.StatePart,
-		b.p.Program(add(sp, sp, 8), mov(fixups.PC(), fixups.SitePlus(0))),
-		b.p.Program(add(t0, sp, -z), load(t0, t0, 8), mov(fixups.PC(), t0)))
+		b.p.Program(add(sp, sp, w), mov(fixups.PC(), fixups.SitePlus(0))),
+		b.p.Program(add(t0, sp, -z), load(t0, t0, int(w)), mov(fixups.PC(), t0)))
 	if notrack {
 		b.bytes(0x3e)
 	}
@@ -70,11 +71,15 @@ func (b *planner) callMemZone(farRIP bool, z int64) fixups.Reason {
 }
 
 // spMoveSize is the size of what moveSP emits.
-func spMoveSize(n int64) int {
+func (b *planner) spMoveSize(n int64) int {
+	size := 7
 	if n == int64(int8(n)) {
-		return 5
+		size = 4
 	}
-	return 8
+	if b.a.m64 {
+		size++
+	}
+	return size
 }
 
 // pushTarget pushes the operand, read with the stack pointer at R - z but meant

@@ -93,14 +93,18 @@ func (b *planner) outOfStack(n, delta int64) {
 
 // moveSP emits lea rsp,[rsp+n], which leaves the flags alone; nothing for 0.
 func (b *planner) moveSP(n int64) {
-	switch {
-	case n == 0:
-	case n == int64(int8(n)):
-		b.bytes(0x48, 0x8d, 0x64, 0x24, byte(n))
-	default:
-		b.bytes(0x48, 0x8d, 0xa4, 0x24)
-		b.constant(n, 4)
+	if n == 0 {
+		return
 	}
+	if b.a.m64 {
+		b.bytes(0x48)
+	}
+	if n == int64(int8(n)) {
+		b.bytes(0x8d, 0x64, 0x24, byte(n))
+		return
+	}
+	b.bytes(0x8d, 0xa4, 0x24)
+	b.constant(n, 4)
 }
 
 // tail ends the code of the jump form: all of the site's work is done and Site +
