@@ -10,6 +10,9 @@ type rowText struct {
 	pattern string // map, opcode and conditions
 	name    string // mnemonic
 	source  uint16 // index of rowSources
+	first   uint16 // of its operands
+	n       uint8
+	recipe  uint64 // see random.go
 }
 
 // Rows implements [reloc.Describer]: the rows of both modes, in the order of

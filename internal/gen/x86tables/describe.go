@@ -72,7 +72,10 @@ func (r *row) hasModRM() bool {
 		if !fixedRegs[o.code] && strings.ContainsRune("CDEGMNPQRSUVW", rune(o.code[0])) {
 			return true
 		}
-		if r.src.opmap == 1 && r.src.space == spaceLegacy && o.code[0] == 'B' {
+		if o.code[0] == 'B' && r.src.space == spaceLegacy { // a bound register
+			return true
+		}
+		if mask := strings.IndexByte("KT", o.code[0]) >= 0; mask && o.code[1] != 'H' {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/format"
 	"io"
+	"strings"
 )
 
 // emit writes z_tables.go.
@@ -199,6 +200,7 @@ func (m *model) emitRows(b *bytes.Buffer) error {
 		fmt.Fprintf(b, "%d: %#x, // %s : %s\n", r.id, f, r.text, r.name)
 	}
 	b.WriteString("}\n\n")
+	pool := operandPool{at: map[string]int{}}
 	src := map[string]int{}
 	var order []string
 	fmt.Fprintf(b, "var rowTexts = [%d]rowText{\n", len(m.rows)+1)
@@ -207,14 +209,46 @@ func (m *model) emitRows(b *bytes.Buffer) error {
 			src[r.manual] = len(order)
 			order = append(order, r.manual)
 		}
-		fmt.Fprintf(b, "%d: {%q, %q, %d},\n", r.id, r.pattern(), r.name, src[r.manual])
+		first, n, err := pool.add(r)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "%d: {%q, %q, %d, %d, %d, %#x},\n", r.id, r.pattern(), r.name, src[r.manual], first, n, r.recipe())
 	}
 	b.WriteString("}\n\nvar rowSources = [...]string{\n")
 	for _, s := range order {
 		fmt.Fprintf(b, "%q,\n", s)
 	}
+	b.WriteString("}\n\n")
+	fmt.Fprintf(b, "var operands = [%d]uint16{\n", pool.n)
+	for _, l := range pool.lines {
+		b.WriteString(l + ",\n")
+	}
 	b.WriteString("}\n")
 	return nil
+}
+
+// operandPool holds the operands of all rows, each list once.
+type operandPool struct {
+	at    map[string]int
+	lines []string
+	n     int
+}
+
+func (p *operandPool) add(r *row) (first, n int, err error) {
+	s, err := r.symbols()
+	if err != nil || len(s) == 0 {
+		return 0, 0, err
+	}
+	key := strings.Join(s, ", ")
+	at, ok := p.at[key]
+	if !ok {
+		at = p.n
+		p.at[key] = at
+		p.n += len(s)
+		p.lines = append(p.lines, key)
+	}
+	return at, len(s), nil
 }
 
 var spaceNames = [...]string{"", "REX2", "VEX", "EVEX", "XOP", "3DNow"}

@@ -99,7 +99,7 @@ func (o operand) facts(r *row) uint64 {
 		return factRel
 	case m == 'X' || m == 'Y' || m == 'O':
 		return factAccess
-	case m == 'H' || m == 'B' && r.src.space >= spaceVEX:
+	case m == 'H', m == 'B' && r.src.space >= spaceVEX, o.code == "KH", o.code == "TH":
 		return factVvvv
 	case o.access == 'n' && strings.ContainsRune("EM", rune(m)):
 		return factAddrOnly
@@ -108,7 +108,7 @@ func (o operand) facts(r *row) uint64 {
 }
 
 // fixedRegs are codes that name a register, not a place in the encoding.
-var fixedRegs = set(`al ah ax dx cl 1 eAX rAX rCX rDX rBX rBP rSI rDI aAX aCX
+var fixedRegs = set(`al ah ax dx cl 1 eAX rAX rCX rDX rBX rBP rSI rDI aAX aCX aSI aDI
 	rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 eax ecx edx ebx
-	es cs ss ds fs gs fsbase gsbase st0 st1 sti st xmm0 xmm1 xmm0-6 xmm0-7 xmm xmm*
+	es cs ss ds fs gs fsbase gsbase st0 st1 sti st xmm0 xmm1 xmm0-6 xmm0-7 xmm0-15 xmm xmm*
 	flags mxcsr fcw fsw fip xcr0 ssp pkru uif msr cr0 gdtr idtr ldtr tr xstate aaa k0 tilecfg`)
