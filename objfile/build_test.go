@@ -17,7 +17,8 @@ type image struct {
 	secs    []*sec
 	extra   []phdr // program headers besides the loaded segments
 	noShdrs bool
-	tight   bool // do not align sections in the file: small images for fuzzing
+	overlay string // sections without data get that of this one
+	tight   bool   // do not align sections in the file: small images for fuzzing
 }
 
 // sec is a section. Each allocated one gets a PT_LOAD of its own, unless it asks
@@ -142,6 +143,9 @@ func (m *image) bytes() []byte {
 		size := uint64(len(s.data))
 		if s.typ != elf.SHT_NOBITS {
 			body = append(body, s.data...)
+		}
+		if o := m.sec(m.overlay); o != nil && len(s.data) == 0 {
+			s.off, size = o.off, uint64(len(o.data))
 		}
 		shdrs = append(shdrs, shdr{nameOff: uint32(len(names)), typ: s.typ, flags: s.flags, addr: s.addr, off: s.off, size: size, link: index[s.link]})
 		names = append(append(names, s.name...), 0)

@@ -147,3 +147,46 @@ func TestEveryByte(t *testing.T) {
 		}
 	}
 }
+
+// TestOverlaid: many headers that name the same bytes must not multiply work.
+func TestOverlaid(t *testing.T) {
+	const n = 3000
+	big := bytes.Repeat([]byte("\x00x"), 1<<15)
+	add := func(s sec) func(img *image) {
+		return func(img *image) {
+			for range n {
+				one := s
+				img.add(&one)
+			}
+		}
+	}
+	for name, damage := range map[string]func(img *image){
+		"relocations": add(sec{name: ".rela.dyn", typ: elf.SHT_RELA, flags: ro, noLoad: true}),
+		"probes":      add(sec{name: ".note.stapsdt", typ: elf.SHT_NOTE}),
+		"frames":      add(sec{name: ".eh_frame", typ: elf.SHT_PROGBITS}),
+		"symbols":     add(sec{name: ".symtab", typ: elf.SHT_SYMTAB, link: ".strtab"}),
+		"build ids":   add(sec{name: ".note.gnu.build-id", typ: elf.SHT_NOTE}),
+		"descriptors": add(sec{name: ".opd", typ: elf.SHT_PROGBITS}),
+		"tables":      add(sec{name: ".gopclntab", typ: elf.SHT_PROGBITS}),
+		"notes": func(img *image) {
+			for range n {
+				img.extra = append(img.extra, phdr{typ: elf.PT_NOTE, addr: 0x470000})
+			}
+		},
+		"segments": func(img *image) {
+			for i := range uint64(n) {
+				img.extra = append(img.extra, phdr{typ: elf.PT_LOAD, flags: elf.PF_X | elf.PF_W, addr: 0x1000000 + i<<20, off: 64, filesz: 1 << 15, memsz: 1 << 15})
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			img := goImage("64le", magicGo120, someGo, 0x1f8)
+			img.tight = true
+			img.symtab(fsym("f", 0, 8))
+			img.add(&sec{name: ".big", typ: elf.SHT_PROGBITS, flags: ro, addr: 0x470000, data: big})
+			img.overlay = ".big"
+			damage(img)
+			useAll(t, img.bytes())
+		})
+	}
+}

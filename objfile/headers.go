@@ -207,9 +207,15 @@ func (f *File) readProgramHeaders(h ehdr) error {
 	return nil
 }
 
+// maxOverlay is how many times over segments or sections of one kind may use the
+// bytes of the file. Without a bound a small file could be made to hold more code
+// than can be read; real files use a byte once, the first page sometimes twice.
+const maxOverlay = 4
+
 // setSegments checks and sorts what is loaded.
 func (f *File) setSegments() error {
 	debug := f.isDebugFile()
+	loaded := uint64(0)
 	for i := range f.phdrs {
 		p := &f.phdrs[i]
 		if p.typ != elf.PT_LOAD || p.memsz == 0 && p.filesz == 0 {
@@ -223,6 +229,9 @@ func (f *File) setSegments() error {
 		}
 		if !debug && (p.off > f.size || p.filesz > f.size-p.off) {
 			return f.fail(ErrTruncated, "segment %d at %#x+%#x, file ends at %#x", i, p.off, p.filesz, f.size)
+		}
+		if loaded += p.filesz; !debug && loaded > maxOverlay*f.size {
+			return f.fail(ErrMalformed, "segments load the same bytes over and over")
 		}
 		f.Segments = append(f.Segments, Segment{VAddr(p.addr), FileOffset(p.off), p.filesz, p.memsz, p.flags})
 	}

@@ -22,7 +22,7 @@ func (f *File) readOPD() (*opd, error) {
 	if err != nil {
 		return nil, err
 	}
-	moved, err := f.relativeRelocs(s.addr, s.size)
+	moved, err := f.relativeRelocs([]uint64{s.addr}, s.size)
 	if err != nil {
 		return nil, err
 	}

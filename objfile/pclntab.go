@@ -87,8 +87,9 @@ func (f *File) findPclntab() (*pclntab, error) {
 	return nil, nil
 }
 
-// maxPclntabTries bounds how many false headers a search looks at.
-const maxPclntabTries = 64
+// maxPclntabTries bounds how many false headers a search looks at; each costs a
+// pass over relocations and writable data.
+const maxPclntabTries = 8
 
 // searchPclntab looks for a header in a loaded range of the file. The table's
 // end is not known then; everything up to the range's end is taken.
@@ -110,8 +111,13 @@ func (f *File) searchPclntab(addr, off, size uint64) (*pclntab, error) {
 			if (addr+uint64(pos))%uint64(f.lay.wordSize()) != 0 {
 				continue
 			}
-			if t := f.pclntabAt(addr+uint64(pos), b[pos:]); t != nil {
-				return t, nil
+			t := f.pclntabAt(addr+uint64(pos), b[pos:])
+			if t == nil {
+				continue
+			}
+			// Programs that read such tables have headers among their constants.
+			if _, ok, err := t.base(); ok || err != nil {
+				return t, err
 			}
 			if tries++; tries == maxPclntabTries {
 				return nil, nil
@@ -310,10 +316,14 @@ const (
 // parts of a huge text apart, as it may on Power: then nothing is returned.)
 func (t *pclntab) findModule() (text uint64, ok bool, err error) {
 	places, err := t.modulePlaces()
-	if err != nil {
+	if err != nil || len(places) == 0 {
 		return 0, false, err
 	}
 	size := uint64(moduleLength * t.ptr)
+	moved, err := t.f.relativeRelocs(places, size)
+	if err != nil {
+		return 0, false, err
+	}
 	for _, at := range places {
 		off, err := t.f.OffsetOf(VAddr(at))
 		if err != nil {
@@ -322,10 +332,6 @@ func (t *pclntab) findModule() (text uint64, ok bool, err error) {
 		b, err := t.f.read(uint64(off), size, "runtime.moduledata")
 		if err != nil {
 			continue // the pointer is near the end of the file: something else
-		}
-		moved, err := t.f.relativeRelocs(at, size)
-		if err != nil {
-			return 0, false, err
 		}
 		word := func(i int) uint64 {
 			if v, ok := moved[at+uint64(i*t.ptr)]; ok {

@@ -1,6 +1,9 @@
 package objfile
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"slices"
+)
 
 // relativeType returns the relocation type that means "load bias plus addend".
 func relativeType(m elf.Machine) (uint32, bool) {
@@ -34,11 +37,16 @@ func (f *File) forRelative(fn func(addr, value uint64)) error {
 		return nil
 	}
 	size := uint64(pick(f.lay.is64, 24, 12))
+	budget := f.size
 	for i := range f.shdrs {
 		s := &f.shdrs[i]
 		if s.typ != elf.SHT_RELA || s.flags&elf.SHF_ALLOC == 0 {
 			continue
 		}
+		if s.size > budget {
+			return f.fail(ErrMalformed, "relocation sections are larger than the file")
+		}
+		budget -= s.size
 		for done := uint64(0); done < s.size; done += relocChunk {
 			b, err := f.read(s.off+done, min(s.size-done, relocChunk), "relocations")
 			if err != nil {
@@ -61,11 +69,13 @@ func (l layout) rela(b []byte) (addr uint64, typ uint32, addend uint64) {
 	return uint64(l.u32(b)), uint32(uint8(l.u32(b[4:]))), uint64(l.u32(b[8:]))
 }
 
-// relativeRelocs returns the relocated words from addr to addr+size.
-func (f *File) relativeRelocs(addr, size uint64) (map[uint64]uint64, error) {
+// relativeRelocs returns the relocated words in the ranges of size bytes from
+// each of starts, which is sorted.
+func (f *File) relativeRelocs(starts []uint64, size uint64) (map[uint64]uint64, error) {
 	m := make(map[uint64]uint64)
 	err := f.forRelative(func(a, v uint64) {
-		if a-addr < size {
+		i, exact := slices.BinarySearch(starts, a)
+		if exact || i > 0 && a-starts[i-1] < size {
 			m[a] = v
 		}
 	})

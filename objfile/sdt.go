@@ -33,8 +33,18 @@ const noteSDT = 3 // type of a "stapsdt" note
 // that is not a nop is not (see [Probe]). An error ends the walk.
 func (f *File) SDT() iter.Seq2[Probe, error] {
 	return func(yield func(Probe, error) bool) {
+		budget := f.size
 		for i := range f.shdrs {
-			if s := &f.shdrs[i]; s.name == ".note.stapsdt" && !f.sdtSection(s, yield) {
+			s := &f.shdrs[i]
+			if s.name != ".note.stapsdt" {
+				continue
+			}
+			if s.size > budget {
+				yield(Probe{}, f.fail(ErrMalformed, "sections .note.stapsdt are larger than the file"))
+				return
+			}
+			budget -= s.size
+			if !f.sdtSection(s, yield) {
 				return
 			}
 		}
