@@ -1,6 +1,7 @@
 package x86
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/xol-go/xol/fixups"
@@ -27,10 +28,9 @@ func (b *planner) bytes(c ...byte) { b.p.Code = append(b.p.Code, c...) }
 
 // constant appends the low n bytes of v.
 func (b *planner) constant(v int64, n int) {
-	for range n {
-		b.p.Code = append(b.p.Code, byte(v))
-		v >>= 8
-	}
+	var c [8]byte
+	binary.LittleEndian.PutUint64(c[:], uint64(v))
+	b.p.Code = append(b.p.Code, c[:n]...)
 }
 
 // reloc appends r and room for its field. r.Off is filled in.
@@ -48,8 +48,12 @@ func (b *planner) rel(tail int, delta int64) {
 	if !b.a.m64 {
 		check = fixups.CheckWrap
 	}
+	off := len(b.p.Code)
+	b.p.Code = append(b.p.Code, 0, 0, 0, 0)
 	// value = Site + delta - (Slot + off + 4 + tail), P = Slot + off.
-	b.reloc(fixups.Reloc{Addend: delta - 4 - int64(tail), Size: 4, Bits: 32, PCRel: true, Check: check})
+	b.p.Relocs = append(b.p.Relocs, fixups.Reloc{
+		Addend: delta - 4 - int64(tail), Off: uint16(off), Size: 4, Bits: 32, PCRel: true, Check: check,
+	})
 }
 
 // rel16 is rel for a branch whose target is cut to 16 bits.
@@ -71,14 +75,22 @@ func (b *planner) literal(delta int64) {
 	b.reloc(fixups.Reloc{Addend: delta, Size: 8, Bits: 64, Order: fixups.OrderData})
 }
 
-// point adds the boundary at the current offset.
+// point adds the boundary at the current offset. The storage of an earlier plan
+// is written field by field: a point is large.
 func (b *planner) point(s fixups.State, back, forward fixups.Program) *fixups.Point {
-	b.p.Points = append(b.p.Points, fixups.Point{
-		Off: uint16(b.off()), State: s,
-		Back: back, HasBack: back != nil,
-		Forward: forward, HasForward: forward != nil,
-	})
-	return &b.p.Points[len(b.p.Points)-1]
+	p := b.p
+	n := len(p.Points)
+	if n < cap(p.Points) {
+		p.Points = p.Points[:n+1]
+	} else {
+		p.Points = append(p.Points, fixups.Point{})
+	}
+	pt := &p.Points[n]
+	pt.Off, pt.Insn, pt.State = uint16(len(p.Code)), 0, s
+	pt.Back, pt.HasBack = back, back != nil
+	pt.Forward, pt.HasForward = forward, forward != nil
+	pt.Lost = fixups.RegSet{}
+	return pt
 }
 
 // start is a boundary before which nothing has happened.

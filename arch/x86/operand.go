@@ -1,9 +1,6 @@
 package x86
 
-import (
-	"github.com/xol-go/xol/fixups"
-	"github.com/xol-go/xol/reloc"
-)
+import "github.com/xol-go/xol/fixups"
 
 // rebase emits the instruction with [base] in place of its rip-relative operand.
 // base is a hardware number below 16; with rsp and r12 a SIB byte, with rbp and
@@ -141,14 +138,4 @@ func (b *planner) withReg(wide bool, opcode byte, n int) {
 func (b *planner) movImm(n int, delta int64) {
 	b.withReg(true, 0xb8, n)
 	b.abs(8, delta)
-}
-
-// registers asks which registers the instruction uses.
-func (b *planner) registers(use *reloc.RegUse) {
-	if r, ok := any(b.a).(reloc.Registerer); ok {
-		r.Registers(use, b.in)
-		return
-	}
-	all := ^uint64(0)
-	use.Reads = fixups.RegSet{all, all, all, all}
 }

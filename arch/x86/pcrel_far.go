@@ -18,7 +18,7 @@ func (b *planner) farJump() fixups.Reason {
 		return b.farMove(m)
 	}
 	var use reloc.RegUse
-	b.registers(&use)
+	b.a.Registers(&use, b.in)
 	switch {
 	case b.env.AllowLost && b.ownDest(&use):
 	case b.lowAbsolute():

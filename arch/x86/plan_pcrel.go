@@ -61,7 +61,7 @@ func (b *planner) copyRIP() {
 // take another segment.
 func (b *planner) scratchStep() fixups.Reason {
 	var use reloc.RegUse
-	b.registers(&use)
+	b.a.Registers(&use, b.in)
 	n := scratch(&use)
 	if n < 0 {
 		return fixups.ReasonNoScratch

@@ -1,0 +1,509 @@
+package x86
+
+import (
+	"encoding/hex"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// The addresses of the tests: near slots are 1 MiB away, far ones 85 TiB.
+const (
+	testSite   = 0x7f1200400000
+	testNear   = testSite + 0x100000
+	testFar    = 0x2a0000500000
+	testSite32 = 0x400000
+	testSlot32 = 0xf0000000
+)
+
+func planOf(t testing.TB, a *Arch, pc uint64, code string, env reloc.Env) (*reloc.Plan, *reloc.Insn, error) {
+	t.Helper()
+	var in reloc.Insn
+	if err := a.Decode(&in, unhex(t, code), pc); err != nil {
+		t.Fatalf("%s: %v", code, err)
+	}
+	p := new(reloc.Plan)
+	return p, &in, a.Plan(p, &in, &env)
+}
+
+var (
+	spill = reloc.Env{Spill: true}
+	none  = reloc.Env{}
+)
+
+// The code of the jump form, placed at testFar for a site at testSite unless
+// near. The constants are the site's end, 0x7f12004000xx, and what the
+// displacements name.
+func TestJumpCode(t *testing.T) {
+	near := reloc.Env{Slots: reloc.SlotsNear}
+	slot := reloc.Env{Return: fixups.ReturnsSlot}
+	for _, tt := range []struct {
+		name, site, want string
+		env              reloc.Env
+	}{
+		{"lea r11", "4c8d1d00010000", "49bb07014000127f0000" + "ff250000000007004000127f0000", none},
+		{"lea r9d", "448d0d00010000", "41b907014000" + "ff250000000007004000127f0000", none},
+		{"lea cx", "668d0d00010000", "66b90701" + "ff250000000007004000127f0000", none},
+		{"lea rsp", "488d2500010000", "48bc07014000127f0000" + "ff250000000007004000127f0000", none},
+		{"lea r16", "d5408d0500010000", "d510b808014000" + "ff250000000008004000127f0000", none},
+		{"mov rax", "488b0500010000", "48a107014000127f0000" + "ff250000000007004000127f0000", none},
+		{"mov store ax", "66890500010000", "66a307014000127f0000" + "ff250000000007004000127f0000", none},
+		{"mov fs", "64488b0500010000", "6448a108014000127f0000" + "ff250000000008004000127f0000", none},
+		{"mov rcx", "488b0d00010000", "489148a107014000127f00004891" + "ff250000000007004000127f0000", none},
+		{"mov r9", "4c8b0d00010000", "499148a107014000127f00004991" + "ff250000000007004000127f0000", none},
+		{"mov ah", "8a2500010000", "86e0a006014000127f000086e0" + "ff250000000006004000127f0000", none},
+		{"mov store ch", "882d00010000", "86e8a206014000127f000086e8" + "ff250000000006004000127f0000", none},
+		{"movzx ecx", "0fb60d00010000", "4891a007014000127f00000fb6c04891" + "ff250000000007004000127f0000", none},
+		{"movsxd rdi", "48633d00010000", "4897a107014000127f00004863c04897" + "ff250000000007004000127f0000", none},
+		{"cmpxchg", "0fb10d00010000", "488d642480" + "56" + "48be07014000127f0000" + "0fb10e" + "5e" + "488da42480000000" + "ff250000000007004000127f0000", spill},
+		{"lock cmpxchg16b", "f0480fc70d00010000", "488d642480" + "56" + "48be09014000127f0000" + "f0480fc70e" + "5e" + "488da42480000000" + "ff250000000009004000127f0000", spill},
+		{"mulx rsi,rdi", "c4e2c3f63500010000", "488d642480" + "53" + "48bb09014000127f0000" + "c4e2c3f633" + "5b" + "488da42480000000" + "ff250000000009004000127f0000", spill},
+		{"cmp rsp", "48392500010000", "488d642480" + "5657" + "488dbc2490000000" + "48be07014000127f0000" + "48393e" + "5f5e" + "488da42480000000" + "ff250000000007004000127f0000", spill},
+		{"add rsp", "48032500010000", "488da42478ffffff" + "5657" + "488dbc2498000000" + "48be07014000127f0000" + "48033e" + "48897c2410" + "5f5e5c" + "ff250000000007004000127f0000", spill},
+		{"push", "ff3500010000", "488d642480" + "50" + "48a106014000127f0000" + "4889842480000000" + "58" + "488d642478" + "ff250000000006004000127f0000", spill},
+		{"pop", "8f0500010000", "488d642480" + "50" + "488b842488000000" + "48a306014000127f0000" + "58" + "488da42488000000" + "ff250000000006004000127f0000", spill},
+		{"jmp", "ff2500010000", "488d642480" + "50" + "48a106014000127f0000" + "48870424" + "c28000", spill},
+		{"call original", "ff1500010000", "488d642480" + "50" + "48a106014000127f0000" + "48870424" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "06004000127f0000", spill},
+		{"call slot", "ff1500010000", "488d642480" + "50" + "48a106014000127f0000" + "4889842480000000" + "58" + "488da42480000000" + "ff5424f8" + "ff250000000006004000127f0000", reloc.Env{Spill: true, Return: fixups.ReturnsSlot}},
+		{"call [rsp+8]", "ff542408", "488d642480" + "ffb42488000000" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "04004000127f0000", spill},
+		{"call [rax+8], kernel", "ff5008", "ff7008" + "ff3424" + "c744240803004000" + "c744240c127f0000" + "c3", reloc.Env{Spill: true, Mode: reloc.ModeKernel}},
+		{"call rel", "e800010000", "ff350e000000" + "ff250000000005014000127f0000" + "05004000127f0000", none},
+		{"call rel, execute only", "e800010000", "6805004000" + "c7442404127f0000" + "488d642480" + "6805014000" + "c7442404127f0000" + "c28000", reloc.Env{ExecuteOnly: true, Spill: true}},
+		{"call rel slot", "e800010000", "ff150e000000" + "ff250000000005004000127f0000" + "05014000127f0000", slot},
+		{"call r11", "41ffd3", "ff3503000000" + "41ffe3" + "03004000127f0000", none},
+		{"jmp", "eb10", "ff250000000012004000127f0000", none},
+		{"jmp, IBT", "eb10", "3eff250000000012004000127f0000", reloc.Env{IBT: reloc.On}},
+		{"je", "7410", "750e" + "ff250000000012004000127f0000" + "ff250000000002004000127f0000", none},
+		{"loop", "e210", "e20e" + "ff250000000002004000127f0000" + "ff250000000012004000127f0000", none},
+		{"jecxz", "67e310", "67e30e" + "ff250000000003004000127f0000" + "ff250000000013004000127f0000", none},
+		{"jmp near", "eb10", "e90d00f0ff", near},
+		{"je near", "7410", "0f840c00f0ff" + "e9f7ffefff", near},
+		{"call near", "e800010000", "ff3505000000" + "e9fa00f0ff" + "05004000127f0000", near},
+		{"call near slot", "e800010000", "e80001f0ff" + "e9fbffefff", reloc.Env{Slots: reloc.SlotsNear, Return: fixups.ReturnsSlot}},
+		{"add near", "48830500010000ff", "488305" + "0001f0ff" + "ff" + "e9fbffefff", near},
+		{"jmp near [rip]", "ff2500010000", "ff250001f0ff", near},
+		{"add eip-relative, far", "67480305f8ffffff", "67480305f8ffefff" + "ff250000000008004000127f0000", none},
+		{"addsd, own base", "f30fb80500010000", "48b808014000127f0000" + "f30fb800" + "ff250000000008004000127f0000", reloc.Env{AllowLost: true}},
+		{"add, dead r11", "480b0500010000", "49bb07014000127f0000" + "490b03" + "ff250000000007004000127f0000", reloc.Env{ABI: reloc.ABIEntry}},
+		{"vaddps, dead r11", "c5fc580500010000", "49bb08014000127f0000" + "c4c17c5803" + "ff250000000008004000127f0000", reloc.Env{ABI: reloc.ABIEntry}},
+		{"vaddps, dead r12", "c5fc580500010000", "49bc08014000127f0000" + "c4c17c580424" + "ff250000000008004000127f0000", reloc.Env{Dead: fixups.MakeRegSet(12)}},
+		{"vaddps zmm, dead r13", "62f17c48580500010000", "49bd0a014000127f0000" + "62d17c48584500" + "ff25000000000a004000127f0000", reloc.Env{Dead: fixups.MakeRegSet(13)}},
+		{"nop", "90", "90" + "ff250000000001004000127f0000", none},
+		{"ret", "c20800", "c20800", none},
+	} {
+		tt.env.Forms = fixups.FormJump.Bit()
+		p, _, err := planOf(t, AMD64, testSite, tt.site, tt.env)
+		if err != nil {
+			t.Errorf("%s: %s: %v", tt.name, tt.site, err)
+			continue
+		}
+		at := fixups.Bases{Site: testSite, Slot: testFar}
+		if tt.env.Slots == reloc.SlotsNear {
+			at.Slot = testNear
+		}
+		got, err := fixups.Place(nil, p, at)
+		if h := hex.EncodeToString(got); err != nil || h != tt.want {
+			t.Errorf("%s: %s:\n got %s %v\nwant %s", tt.name, tt.site, h, err, tt.want)
+		}
+	}
+}
+
+// In 32-bit mode every slot is in reach, modulo 2^32.
+func TestJumpCode32(t *testing.T) {
+	for _, tt := range []struct {
+		name, site, want string
+		env              reloc.Env
+	}{
+		{"jmp", "e900010000", "e900014010", none},
+		{"call", "e800010000", "6805004000" + "e9fb004010", none},
+		{"call slot", "e800010000", "e800014010" + "e9fbff3f10", reloc.Env{Return: fixups.ReturnsSlot}},
+		{"16-bit call", "66e81000", "66680400" + "66e90c00", none},
+		{"16-bit jmp", "66ebfe", "66e9fdff", none},
+		{"16-bit je", "667410", "660f840e00" + "e9f9ff3f10", none},
+		{"call [esp+4]", "ff542404", "ff742404" + "ff3424" + "c744240404004000" + "c3", spill},
+	} {
+		tt.env.Forms = fixups.FormJump.Bit()
+		p, _, err := planOf(t, I386, testSite32, tt.site, tt.env)
+		if err != nil {
+			t.Errorf("%s: %s: %v", tt.name, tt.site, err)
+			continue
+		}
+		got, err := fixups.Place(nil, p, fixups.Bases{Site: testSite32, Slot: testSlot32})
+		if h := hex.EncodeToString(got); err != nil || h != tt.want {
+			t.Errorf("%s: %s:\n got %s %v\nwant %s", tt.name, tt.site, h, err, tt.want)
+		}
+	}
+}
+
+// What is refused, and why.
+func TestRefusals(t *testing.T) {
+	jump, step, emulate := fixups.FormJump.Bit(), fixups.FormStep.Bit(), fixups.FormEmulate.Bit()
+	for _, tt := range []struct {
+		site string
+		env  reloc.Env
+		want fixups.Reason
+	}{
+		{"0fb10d00010000", reloc.Env{Forms: jump}, fixups.ReasonNoScratch},
+		{"0fb10d00010000", reloc.Env{Forms: emulate}, fixups.ReasonNotEmulated},
+		{"01c0", reloc.Env{Forms: emulate}, fixups.ReasonNotEmulated},
+		{"8ed0", reloc.Env{}, fixups.ReasonAdjacent},
+		{"0f05", reloc.Env{Forms: jump}, fixups.ReasonUnknown},
+		{"cc", reloc.Env{Forms: jump}, fixups.ReasonUnknown},
+		{"f4", reloc.Env{Forms: jump}, fixups.ReasonPrivileged},
+		{"c7f800000000", reloc.Env{Forms: jump}, fixups.ReasonTransaction},
+		{"66e800000000", reloc.Env{}, fixups.ReasonVendor},
+		{"667400", reloc.Env{}, fixups.ReasonVendor},
+		{"66c3", reloc.Env{}, fixups.ReasonVendor},
+		{"9d", reloc.Env{Forms: jump}, fixups.ReasonUnknown},
+		{"cf", reloc.Env{}, fixups.ReasonUnknown},
+		{"48cf", reloc.Env{}, fixups.ReasonUnknown},
+		{"e800010000", reloc.Env{Forms: jump, SHSTK: reloc.On}, fixups.ReasonShadowStack},
+		{"ffd0", reloc.Env{Forms: jump, SHSTK: reloc.On}, fixups.ReasonShadowStack},
+		{"c3", reloc.Env{Forms: emulate, SHSTK: reloc.On}, fixups.ReasonShadowStack},
+		{"ff2500010000", reloc.Env{Forms: jump, SHSTK: reloc.On, Spill: true}, fixups.ReasonShadowStack},
+		{"ffd4", reloc.Env{Forms: jump}, fixups.ReasonNoScratch},
+		{"eb00", reloc.Env{Forms: jump, ExecuteOnly: true}, fixups.ReasonNoScratch},
+		{"c3", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonUnknown},
+	} {
+		_, _, err := planOf(t, AMD64, testSite, tt.site, tt.env)
+		if err != tt.want {
+			t.Errorf("%s: %v, want %v", tt.site, err, tt.want)
+		}
+	}
+}
+
+// state is a machine with flat memory at one page.
+type state struct {
+	regs map[fixups.Reg]uint64
+	mem  map[uint64]byte
+}
+
+func newState() *state { return &state{map[fixups.Reg]uint64{}, map[uint64]byte{}} }
+
+func (s *state) Reg(r fixups.Reg) (uint64, bool)    { return s.regs[r], true }
+func (s *state) SetReg(r fixups.Reg, v uint64) bool { s.regs[r] = v; return true }
+func (s *state) ShadowPush(uint64) bool             { return true }
+func (s *state) ShadowPop() (uint64, bool)          { return 0, false }
+func (s *state) Load(addr uint64, b []byte) bool {
+	for i := range b {
+		b[i] = s.mem[addr+uint64(i)]
+	}
+	return true
+}
+func (s *state) Store(addr uint64, b []byte) bool {
+	for i := range b {
+		s.mem[addr+uint64(i)] = b[i]
+	}
+	return true
+}
+
+// emulated runs the emulate form from the given registers.
+func emulated(t *testing.T, a *Arch, pc uint64, code string, regs map[fixups.Reg]uint64) *state {
+	t.Helper()
+	p, _, err := planOf(t, a, pc, code, reloc.Env{Forms: fixups.FormEmulate.Bit(), SHSTK: reloc.Off})
+	if err != nil {
+		t.Fatalf("%s: %v", code, err)
+	}
+	s := newState()
+	for r, v := range regs {
+		s.regs[r] = v
+	}
+	s.regs[fixups.RegPC] = pc
+	var tmp fixups.Temps
+	if err := fixups.Run(p.Emulate, s, &fixups.Bases{Site: pc}, &tmp, a.info.Bits); err != nil {
+		t.Fatalf("%s: %v", code, err)
+	}
+	return s
+}
+
+// All conditions with all flags they can see (SDM volume 1, appendix B).
+func TestEmulateConditions(t *testing.T) {
+	for cc := range 16 {
+		code := hex.EncodeToString([]byte{0x70 | byte(cc), 0x20})
+		for n := range 32 {
+			f := [5]bool{n&1 != 0, n&2 != 0, n&4 != 0, n&8 != 0, n&16 != 0}
+			cf, pf, zf, sf, of := f[0], f[1], f[2], f[3], f[4]
+			var flags uint64 = 2
+			for i, bit := range [5]uint{0, 2, 6, 7, 11} {
+				if f[i] {
+					flags |= 1 << bit
+				}
+			}
+			taken := [8]bool{of, cf, zf, cf || zf, sf, pf, sf != of, zf || sf != of}[cc>>1] != (cc&1 != 0)
+			want := uint64(testSite + 2)
+			if taken {
+				want += 0x20
+			}
+			s := emulated(t, AMD64, testSite, code, map[fixups.Reg]uint64{FLAGS: flags})
+			if s.regs[fixups.RegPC] != want || s.regs[FLAGS] != flags {
+				t.Errorf("%s with flags %#x: pc %#x, want %#x", code, flags, s.regs[fixups.RegPC], want)
+			}
+		}
+	}
+}
+
+// LOOP counts first and tests then; with an address-size prefix it does so in
+// ecx and clears the upper half.
+func TestEmulateLoop(t *testing.T) {
+	const zf = 1 << 6
+	for _, tt := range []struct {
+		code             string
+		rcx, flags, want uint64
+		taken            bool
+	}{
+		{"e2fe", 1, 0, 0, false},
+		{"e2fe", 0, 0, math.MaxUint64, true},
+		{"e2fe", 5, 0, 4, true},
+		{"67e2fd", 0xffffffff00000001, 0, 0, false},
+		{"67e2fd", 0xffffffff00000000, 0, 0xffffffff, true},
+		{"e1fe", 5, zf, 4, true},
+		{"e1fe", 5, 0, 4, false},
+		{"e1fe", 1, zf, 0, false},
+		{"e0fe", 5, 0, 4, true},
+		{"e0fe", 5, zf, 4, false},
+		{"e0fe", 1, 0, 0, false},
+		{"e3fe", 0, 0, 0, true},
+		{"e3fe", 1 << 32, 0, 1 << 32, false},
+		{"67e3fd", 1 << 32, 0, 1 << 32, true},
+	} {
+		s := emulated(t, AMD64, testSite, tt.code, map[fixups.Reg]uint64{RCX: tt.rcx, FLAGS: tt.flags})
+		want := uint64(testSite)
+		if !tt.taken {
+			want += uint64(len(tt.code) / 2)
+		}
+		if s.regs[RCX] != tt.want || s.regs[fixups.RegPC] != want {
+			t.Errorf("%s rcx=%#x: rcx %#x pc %#x, want %#x %#x", tt.code, tt.rcx, s.regs[RCX], s.regs[fixups.RegPC], tt.want, want)
+		}
+	}
+}
+
+// random makes valid instructions out of random bytes, with a bias to what the
+// families are about.
+func random(rnd *rand.Rand, code *[16]byte, m64 bool) {
+	for i := range code {
+		code[i] = byte(rnd.Uint32())
+	}
+	heads := [...]string{"", "", "\xff", "\x8f\x05", "\x48\x8b", "\x4c\x8b", "\x0f\xb6", "\xe8", "\xe9", "\xeb", "\x74", "\x0f\x85", "\xe2",
+		"\x66", "\xf3", "\xc5\xfc\x58\x05", "\xc4\xe2\x43\xf6\x3d", "\x62\xf1\x7c\x48\x58\x05", "\x67", "\xf0\x0f\xb1\x0d", "\xd8", "\x8f\xe9\x78\xe1\x05", "\xd5"}
+	n := copy(code[:], heads[rnd.IntN(len(heads))])
+	if rnd.IntN(3) == 0 {
+		code[n+1] = code[n+1]&0x38 | 5 // a rip-relative operand, often
+	}
+}
+
+var testEnvs = []reloc.Env{
+	{}, {Slots: reloc.SlotsNear}, {Spill: true}, {Spill: true, Return: fixups.ReturnsSlot, IBT: reloc.On},
+	{Slots: reloc.SlotsNear, Spill: true, Return: fixups.ReturnsSlot}, {Slots: reloc.SlotsNear, Spill: true, SHSTK: reloc.On},
+	{AllowLost: true, ABI: reloc.ABIEntry}, {Dead: fixups.MakeRegSet(RAX, RBX, 8, 12, 13)}, {Short: true}, {Stop: fixups.StopTrap},
+	{ExecuteOnly: true, Spill: true}, {Spill: true, Mode: reloc.ModeKernel, IBT: reloc.On}, {Spill: true, Lang: reloc.LangGo},
+	{Spill: true, Zone: reloc.Bytes{N: 256, Set: true}}, {Vendor: reloc.VendorIntel}, {Slots: reloc.SlotsRange, SlotMin: -1 << 20, SlotMax: 1 << 20},
+	{Slots: reloc.SlotsRange, SlotMin: -1 << 40, SlotMax: 1 << 20, SHSTK: reloc.On},
+}
+
+func TestPlanProperties(t *testing.T) {
+	n := 200_000
+	if testing.Short() {
+		n = 20_000
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var p reloc.Plan
+	plans := map[fixups.Form]int{}
+	for range n {
+		a, pc := AMD64, uint64(testSite)
+		if rnd.IntN(3) == 0 {
+			a, pc = I386, testSite32
+		} else if rnd.IntN(8) == 0 {
+			pc = 0x1000
+		}
+		var code [16]byte
+		random(rnd, &code, a.m64)
+		var in reloc.Insn
+		if a.Decode(&in, code[:], pc) != nil {
+			continue
+		}
+		env := testEnvs[rnd.IntN(len(testEnvs))]
+		for _, f := range reloc.Order {
+			env.Forms = f.Bit()
+			if err := a.Plan(&p, &in, &env); err != nil {
+				if len(p.Code) != 0 || p.SiteLen != 0 {
+					t.Fatalf("%x %v: refused, and not empty", in.Raw(), f)
+				}
+				continue
+			}
+			plans[p.Form]++
+			checkPlan(t, a, &in, &env, &p)
+			if t.Failed() {
+				t.Fatalf("%s %x %v %+v", a.info.Name, in.Raw(), f, env)
+			}
+		}
+	}
+	for _, f := range reloc.Order {
+		if plans[f] < n/100 {
+			t.Errorf("only %d plans of form %v", plans[f], f)
+		}
+	}
+}
+
+// checkPlan holds a plan against what every plan must keep.
+func checkPlan(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc.Plan) {
+	t.Helper()
+	if p.SiteLen != in.Len || p.Strategy == fixups.StrategyNone {
+		t.Errorf("site length %d, strategy %v", p.SiteLen, p.Strategy)
+	}
+	if p.Form == fixups.FormEmulate {
+		if err := p.Emulate.CheckEmulate(); err != nil || len(p.Emulate) == 0 || len(p.Code) != 0 {
+			t.Error("emulate:", err)
+		}
+		return
+	}
+	checkPrograms(t, p)
+	checkBoundaries(t, a, p)
+	checkReach(t, a, in, p)
+	if env.Slots == reloc.SlotsRange && (p.Reach.Min > env.SlotMin || p.Reach.Max < env.SlotMax) && a.m64 {
+		t.Error("the range asked for is not in reach")
+	}
+	if env.Slots == reloc.SlotsFar && a.m64 && !p.Far {
+		t.Error("a far slot is not in reach")
+	}
+	if env.SHSTK == reloc.On && p.IsCall && p.Form == fixups.FormJump && p.Returns == fixups.ReturnsOriginal && in.Target != in.Next() {
+		t.Error("a call that the shadow stack misses")
+	}
+}
+
+func checkPrograms(t *testing.T, p *reloc.Plan) {
+	t.Helper()
+	var set uint8
+	for i := range p.Pre {
+		if p.Pre[i].Dst.Kind == fixups.OperandTemp {
+			set |= 1 << p.Pre[i].Dst.Reg
+		}
+	}
+	check := func(name string, q fixups.Program, set uint8) {
+		if err := q.Check(set); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	check("pre", p.Pre, 0)
+	check("post", p.Post, set)
+	check("abort", p.Abort, set)
+	var lost fixups.RegSet
+	for i := range p.Points {
+		pt := &p.Points[i]
+		check("back", pt.Back, set)
+		check("forward", pt.Forward, set)
+		lost.Union(&pt.Lost)
+		if pt.HasBack != (pt.Back != nil) || pt.HasForward != (pt.Forward != nil) {
+			t.Errorf("point %d: presence of programs", pt.Off)
+		}
+		if pt.State == fixups.StateStart && !pt.HasBack || pt.State != fixups.StateStart && !pt.HasForward {
+			t.Errorf("point %d: %v without its program", pt.Off, pt.State)
+		}
+		if i > 0 && pt.Off <= p.Points[i-1].Off {
+			t.Errorf("point %d is out of order", pt.Off)
+		}
+	}
+	if lost != p.Lost {
+		t.Error("lost is not the union of the points'")
+	}
+}
+
+// checkBoundaries decodes the slot code: its instructions are valid and start
+// where there are points, and nowhere else.
+func checkBoundaries(t *testing.T, a *Arch, p *reloc.Plan) {
+	t.Helper()
+	data := map[int]bool{}
+	for i := range p.Relocs {
+		if r := &p.Relocs[i]; r.Order == fixups.OrderData {
+			data[int(r.Off)] = true
+		}
+	}
+	n, last := 0, -1
+	for off := 0; off < len(p.Code); {
+		if data[off] {
+			off += 8
+			continue
+		}
+		var in reloc.Insn
+		if err := a.Decode(&in, p.Code[off:], testSite32); err != nil {
+			t.Fatalf("slot code %x+%d: %v", p.Code, off, err)
+		}
+		if p.PointAt(uint64(off)) == nil {
+			t.Errorf("slot code %x: no point at %d", p.Code, off)
+		}
+		last = off
+		off += int(in.Len)
+		n++
+	}
+	if n != len(p.Points) {
+		t.Errorf("slot code %x: %d instructions, %d points", p.Code, n, len(p.Points))
+	}
+	if p.Form == fixups.FormStep && p.PointAt(uint64(p.CopyLen)) == nil || last < 0 {
+		t.Errorf("no point where the stop is expected, %d", p.CopyLen)
+	}
+}
+
+// checkReach places the plan at the ends of its reach, where it must fit, and one
+// byte beyond, where it must not.
+func checkReach(t *testing.T, a *Arch, in *reloc.Insn, p *reloc.Plan) {
+	t.Helper()
+	place := func(d int64) error {
+		_, err := fixups.Place(nil, p, fixups.Bases{Site: in.PC, Slot: in.PC + uint64(d)})
+		return err
+	}
+	fields := func(d int64) bool { // do the fields fit, whatever Reach says
+		q := *p
+		q.Reach = fixups.Reach{Min: math.MinInt64, Max: math.MaxInt64}
+		_, err := fixups.Place(nil, &q, fixups.Bases{Site: in.PC, Slot: in.PC + uint64(d)})
+		return err == nil
+	}
+	r := p.Reach
+	if err := place(r.Min); err != nil {
+		t.Errorf("at the lower end of the reach: %v", err)
+	}
+	if err := place(r.Max); err != nil {
+		t.Errorf("at the upper end of the reach: %v", err)
+	}
+	if !a.m64 || p.Far {
+		return
+	}
+	if place(r.Min-1) == nil || place(r.Max+1) == nil {
+		t.Error("placed out of reach")
+	}
+	if fields(r.Min-1) || fields(r.Max+1) {
+		t.Error("the reach could be larger")
+	}
+}
+
+// Warm storage is enough for every plan and every refusal.
+func TestPlanAllocations(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var ins []reloc.Insn
+	for len(ins) < 400 {
+		var code [16]byte
+		var in reloc.Insn
+		random(rnd, &code, true)
+		if AMD64.Decode(&in, code[:], testSite) == nil {
+			ins = append(ins, in)
+		}
+	}
+	p := new(reloc.Plan)
+	dst := make([]byte, 0, 256)
+	all := func() {
+		for i := range ins {
+			for j := range testEnvs {
+				for _, f := range reloc.Order {
+					testEnvs[j].Forms = f.Bit()
+					if AMD64.Plan(p, &ins[i], &testEnvs[j]) == nil {
+						_, _ = fixups.Place(dst, p, fixups.Bases{Site: testSite, Slot: testNear})
+					}
+				}
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(2, all); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
