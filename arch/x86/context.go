@@ -110,3 +110,14 @@ func (a *Arch) walk(start, pc uint64, code reloc.Code) (before uint64, ok bool) 
 	}
 	return 0, false
 }
+
+// switchedOff are the hazards that env rules out.
+func switchedOff(env *reloc.Env) (h fixups.Hazards) {
+	if env.SHSTK == reloc.Off {
+		h |= fixups.HazardShadowStack.Bit()
+	}
+	if env.IBT == reloc.Off {
+		h |= fixups.HazardLandingPad.Bit()
+	}
+	return h
+}

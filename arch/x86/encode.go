@@ -99,6 +99,12 @@ func (b *planner) start() { b.point(fixups.StateStart, gotoSite, nil) }
 // done is a boundary behind which only the way to Site + delta is left.
 func (b *planner) done(delta int64) { b.point(fixups.StateDone, nil, b.jumpTo(delta)) }
 
+// lastPoint changes what the last boundary has to offer.
+func (b *planner) lastPoint(s fixups.State, forward fixups.Program) {
+	pt := &b.p.Points[len(b.p.Points)-1]
+	pt.State, pt.Forward, pt.HasForward = s, forward, forward != nil
+}
+
 // jumpTo is the program pc := Site + delta.
 func (b *planner) jumpTo(delta int64) fixups.Program {
 	if uint64(delta) < uint64(len(gotoNext)) {

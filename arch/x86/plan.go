@@ -7,10 +7,9 @@ import (
 
 // Plan implements [reloc.Arch]. It adds the hazards shadow-stack and landing-pad
 // to in where env does not say whether these protections are on and the plan was
-// made as if they were off, and takes them away where they are off.
+// made as if they were off.
 func (a *Arch) Plan(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) error {
 	b := planner{p: p, in: in, env: env, l: lay(in), a: a}
-	in.Hazards &^= switchedOff(env)
 	reason := fixups.ReasonUnknown
 	for _, f := range reloc.Order {
 		if !env.Forms.Has(f) {
@@ -22,17 +21,6 @@ func (a *Arch) Plan(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) error {
 	}
 	p.Reset()
 	return reason
-}
-
-// switchedOff are the hazards that env rules out.
-func switchedOff(env *reloc.Env) (h fixups.Hazards) {
-	if env.SHSTK == reloc.Off {
-		h |= fixups.HazardShadowStack.Bit()
-	}
-	if env.IBT == reloc.Off {
-		h |= fixups.HazardLandingPad.Bit()
-	}
-	return h
 }
 
 // form makes the plan of one form. Where a range of slots is asked for, the near

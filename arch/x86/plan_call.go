@@ -188,8 +188,7 @@ func (b *planner) stepCall() fixups.Reason {
 	}
 	b.p.Post = q.program(b.p)
 	if ret.Kind == fixups.OperandSite {
-		end := &b.p.Points[len(b.p.Points)-1]
-		end.State, end.Forward = fixups.StatePart, fix.program(b.p)
+		b.lastPoint(fixups.StatePart, fix.program(b.p))
 	}
 	return fixups.ReasonNone
 }

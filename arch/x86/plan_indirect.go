@@ -88,7 +88,7 @@ func (b *planner) stepIndirectCall() fixups.Reason {
 			return r
 		}
 		// Who comes back to the slot later has no temporaries of this visit.
-		b.p.Points[len(b.p.Points)-1].Forward = b.jumpTo(b.next())
+		b.lastPoint(fixups.StateDone, b.jumpTo(b.next()))
 	} else {
 		b.start()
 		b.copyOperand()

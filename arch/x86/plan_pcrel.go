@@ -58,7 +58,8 @@ func (b *planner) copyRIP() {
 // with the address before, and put back after, whatever happened. It is one that
 // the instruction neither reads nor writes, implicitly or not, so nothing can
 // tell; and none of rsp, rbp, r12, r13, which mean other things as a base or
-// take another segment.
+// take another segment. The points have no programs: only Post and Abort know
+// the saved value.
 func (b *planner) scratchStep() fixups.Reason {
 	var use reloc.RegUse
 	b.a.Registers(&use, b.in)
@@ -70,11 +71,10 @@ func (b *planner) scratchStep() fixups.Reason {
 	s := b.reg(n)
 	b.p.Pre = b.p.Program(mov(fixups.T(0), s), mov(s, fixups.SitePlus(b.target())))
 	b.p.Abort = b.p.Program(mov(s, fixups.T(0)), mov(fixups.PC(), fixups.SitePlus(0)))
-	b.point(fixups.StateStart, b.p.Abort, nil)
+	b.point(fixups.StateStart, nil, nil)
 	b.rebase(n)
 	b.guard(b.next())
-	end := &b.p.Points[len(b.p.Points)-1]
-	end.Forward = b.p.Program(mov(s, fixups.T(0)), mov(fixups.PC(), fixups.SitePlus(b.next())))
+	b.lastPoint(fixups.StateDone, nil)
 	var q steps
 	q.add(mov(s, fixups.T(0)))
 	b.afterCopy(&q)
