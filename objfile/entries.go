@@ -13,7 +13,8 @@ type Entry struct {
 
 	// Global is where the function is entered from other objects. It differs from
 	// Addr only in 64-bit Power's second ABI, where code that sets up r2 stands in
-	// front of the local entry, and calls inside an object skip it.
+	// front of the local entry, and calls inside an object skip it. Only symbols
+	// tell the distance: without one both are the start of the range.
 	Global VAddr
 }
 

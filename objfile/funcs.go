@@ -60,7 +60,8 @@ func (fn Func) Range() Range { return Range{fn.Addr, fn.Size} }
 // Three sources are merged. Sized function symbols of .symtab and .dynsym come
 // first. What they leave uncovered is filled from .eh_frame, in pieces if need
 // be. The rest is filled from Go's pclntab, but only with ranges whose start is
-// still uncovered. A damaged table is an error, not an absence.
+// still uncovered, and only if the address that its entries count from is certain:
+// runtime.moduledata must be found and agree with it. A damaged table is an error, not an absence.
 //
 // Within a source, ranges that overlap are made disjoint so that every boundary
 // remains one that the file states:

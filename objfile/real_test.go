@@ -379,3 +379,56 @@ func TestMappingSymbolsReal(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+const crossSource = `extern int g(int);
+__attribute__((noinline)) int f(int a) { return g(a) + 1; }
+int h(int a) { return f(a) * 2; }
+`
+
+// TestCrossC compiles C for other machines, where there are compilers: function
+// descriptors and local entries must lead to the first instruction, which saves
+// the return address.
+func TestCrossC(t *testing.T) {
+	cases := []struct {
+		triple, arch string
+		local        VAddr  // distance of the local entry
+		first        string // bytes at the entry of f, as far as they are certain
+	}{
+		{"powerpc64-linux-gnu", "ppc64", 0, "\x7c\x08\x02\xa6"},
+		{"powerpc64le-linux-gnu", "ppc64le", 8, "\xa6\x02\x08\x7c"},
+		{"aarch64-linux-gnu", "arm64", 0, "\xfd\x7b"},
+		{"i686-linux-gnu", "386", 0, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.arch, func(t *testing.T) {
+			gcc, err := exec.LookPath(c.triple + "-gcc")
+			if err != nil {
+				t.Skip(err)
+			}
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "a.c"), []byte(crossSource), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			run(t, dir, gcc, "-O1", "-fPIC", "-shared", "-nostdlib", "-s", "-o", "a.so", "a.c")
+			f := openReal(t, filepath.Join(dir, "a.so"))
+			checkTiling(t, f)
+			if f.Arch != c.arch {
+				t.Errorf("arch %s", f.Arch)
+			}
+			entries, err := f.Entries()
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == "f" })
+			if i < 0 || entries[i].Addr != entries[i].Global+c.local {
+				t.Fatalf("%+v", entries)
+			}
+			if b, err := f.Bytes(entries[i].Addr, 4); err != nil || !strings.HasPrefix(string(b), c.first) {
+				t.Errorf("% x, %v", b, err)
+			}
+			if fns, err := f.Lookup("h"); err != nil || len(fns) != 1 || fns[0].Source != FromSymbol {
+				t.Errorf("%+v, %v", fns, err)
+			}
+		})
+	}
+}

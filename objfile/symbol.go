@@ -42,10 +42,10 @@ type symbols struct {
 // be scanned. Linkers share tails, but never to more than a few times the table.
 type strtab struct {
 	b      []byte
-	budget int
+	budget int64
 }
 
-func newStrtab(b []byte) strtab { return strtab{b, 16*len(b) + 1<<16} }
+func newStrtab(b []byte) strtab { return strtab{b, 16*int64(len(b)) + 1<<16} }
 
 // at returns the string at off, "" if there is none; ok is false when the budget
 // is spent.
@@ -58,7 +58,7 @@ func (t *strtab) at(off uint32) (s string, ok bool) {
 	if n < 0 {
 		n = len(b)
 	}
-	t.budget -= n + 1
+	t.budget -= int64(n) + 1
 	return string(b[:n]), t.budget >= 0
 }
 
