@@ -74,8 +74,8 @@ func (a *Arch) decodeAny(in *reloc.Insn, p *[16]byte, n int) error {
 	return a.finish(in, p, n, pos, a.maps.legacy[1][pp][b], l0|1<<l0Map, l1)
 }
 
-// suffixed decodes 3DNow!: the opcode stands where an immediate would. Operands
-// are laid out as those of 0F 0F ModRM.
+// suffixed decodes 3DNow!: the opcode stands where an immediate would, and is
+// laid out as one, behind 0F 0F and the operands.
 func (a *Arch) suffixed(in *reloc.Insn, p *[16]byte, n, pos int, l0, l1 uint64) error {
 	end := pos + 1
 	if end < 15 {
@@ -89,7 +89,11 @@ func (a *Arch) suffixed(in *reloc.Insn, p *[16]byte, n, pos int, l0, l1 uint64) 
 	if d == 0 || n <= end {
 		return fail(in, n, end+1)
 	}
-	return a.finish(in, p, n, pos, d, l0, l1)
+	if err := a.finish(in, p, n, pos, d, l0, l1); err != nil {
+		return err
+	}
+	in.Ext[0] = in.Ext[0]&^0xff | uint64(p[end])
+	return nil
 }
 
 // operandBytes returns how many bytes of displacement and SIB follow the ModRM

@@ -9,7 +9,7 @@ import "github.com/xol-go/xol/reloc"
 //	        24 disp offset  28 disp size  32 imm offset  36 imm size
 //	        40 vector/REX prefix offset  44 encoding  48 map  52 flags
 //	Ext[1]  0 legacy prefixes  16 W R X B R4 X4 B4  24 vvvvv  29 L'L  31 z
-//	        32 aaa  35 b  36 pp  40 segment override  44 address size log2
+//	        32 aaa  35 b  36 pp  38 ignored bit of vvvv  40 segment override  44 address size log2
 //	        48 operand size log2
 //
 // Sizes and offsets are in bytes. The imm field covers all immediates (ENTER

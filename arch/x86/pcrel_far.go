@@ -151,7 +151,7 @@ func (b *planner) extend(m move) {
 func (b *planner) ownDest(use *reloc.RegUse) bool {
 	for n := range 16 {
 		r := b.a.general(n)
-		if n != 4 && use.Kills.Has(r) && !use.Reads.Has(r) && b.based(n) {
+		if n != 4 && use.Kills.Has(r) && !use.Reads.Has(r) && b.based(n, true) {
 			b.p.Strategy = fixups.StrategyOwnDest
 			return true
 		}
@@ -163,7 +163,7 @@ func (b *planner) ownDest(use *reloc.RegUse) bool {
 func (b *planner) deadReg(use *reloc.RegUse) bool {
 	for n := range 16 {
 		r := b.a.general(n)
-		if n != 4 && b.isDead(r) && !use.Reads.Has(r) && !use.Writes.Has(r) && b.based(n) {
+		if n != 4 && b.isDead(r) && !use.Reads.Has(r) && !use.Writes.Has(r) && b.based(n, false) {
 			b.p.Strategy = fixups.StrategyDeadReg
 			b.p.Clobbers.Add(r)
 			return true
@@ -188,18 +188,21 @@ func (b *planner) isDead(r fixups.Reg) bool {
 }
 
 // based emits mov n,address and the instruction with [n]. Between them the old
-// value of n is gone.
-func (b *planner) based(n int) bool {
+// value of n is gone, which is a loss unless n is dead.
+func (b *planner) based(n int, lost bool) bool {
 	code, relocs, points := len(b.p.Code), len(b.p.Relocs), len(b.p.Points)
 	b.start()
 	b.movImm(n, b.target())
 	pt := b.point(fixups.StateStart, gotoSite, nil)
-	pt.Lost.Add(b.a.general(n))
+	if lost {
+		pt.Lost.Add(b.a.general(n))
+		b.p.Lost = pt.Lost
+	}
 	if !b.rebase(n) {
 		b.p.Code, b.p.Relocs, b.p.Points = b.p.Code[:code], b.p.Relocs[:relocs], b.p.Points[:points]
+		b.p.Lost = fixups.RegSet{}
 		return false
 	}
-	b.p.Lost.Add(b.a.general(n))
 	return true
 }
 

@@ -60,6 +60,7 @@ const (
 	l1AAA  = 32
 	l1BC   = 35
 	l1PP   = 36
+	l1High = 38 // the bit of vvvv that 32-bit mode ignores
 	l1Seg  = 40
 	l1Addr = 44
 	l1Op   = 48

@@ -180,6 +180,9 @@ func (u *usage) fixed(n int, access uint16) {
 
 func (u *usage) fixedOne(n int, access uint16) {
 	f := &fixedRegs[n]
+	if !u.arch.m64 && f.reg-R8 < 8 {
+		return
+	}
 	width := int(f.width)
 	switch f.width {
 	case widthV:

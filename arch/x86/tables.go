@@ -76,6 +76,10 @@ const (
 	factNF       = 1 << 54 // bit 2 of EVEX.aaa is NF
 	factNoRIP    = 1 << 55
 	factNo16     = 1 << 56
+	factLowReg   = 1 << 57 // ModRM.reg names one of eight registers
+	factLowRM    = 1 << 58 // ModRM.rm does
+	factLowV     = 1 << 59 // vvvv does
+	factMemDst   = 1 << 60 // a memory operand is written under a mask
 )
 
 type mapTables struct {

@@ -98,12 +98,14 @@ func (a *Arch) evex(in *reloc.Insn, p *[16]byte, n, pos int, l0, l1 uint64) erro
 	return a.finish(in, p, n, pos+4, pg[p[pos+4]], l0|b&7<<l0Map, a.strip(l1))
 }
 
-// vvvv drops the bit that 32-bit mode ignores.
+// vvvv sets the bit apart that 32-bit mode ignores in a register number. It is
+// not ignored where there is no register: all of vvvv must be 1111 then (SDM
+// volume 2, 2.3.5.6).
 func (a *Arch) vvvv(v uint64) uint64 {
 	if a.m64 {
 		return v
 	}
-	return v & 7
+	return v&^8 | v&8>>3<<(l1High-l1Vvvv)
 }
 
 // strip drops the register extensions that 32-bit mode ignores.
@@ -151,7 +153,15 @@ func vexAllowed(f, l0, l1 uint64) bool {
 			return false // no SIB byte in 16-bit addressing
 		}
 	}
-	return f&(factVvvv|factSCC) != 0 || l1>>l1Vvvv&unused == 0
+	switch {
+	case f&(factVvvv|factSCC) == 0 && l1>>l1Vvvv&unused|l1>>l1High&1 != 0:
+		return false
+	case f&factLowReg != 0 && l1>>l1R&1|l1>>l1R4&1 != 0:
+		return false
+	case f&factLowRM != 0 && l1>>l1B&1 != 0:
+		return false
+	}
+	return f&factLowV == 0 || l1>>l1Vvvv&31 < 8
 }
 
 func evexAllowed(f, l0, l1 uint64, mem bool) bool {
@@ -168,7 +178,7 @@ func evexAllowed(f, l0, l1 uint64, mem bool) bool {
 	switch {
 	case aaa != 0 && f&factMask == 0, aaa == 0 && f&factKneed != 0:
 		return false
-	case z != 0 && (f&factZero == 0 || aaa == 0):
+	case z != 0 && (f&factZero == 0 || aaa == 0 || mem && f&factMemDst != 0):
 		return false
 	case b != 0 && mem:
 		return f&factBcst != 0

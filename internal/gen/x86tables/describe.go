@@ -94,7 +94,8 @@ func (r *row) imm() (int, error) {
 	}
 	switch key := strings.Join(codes, ","); key {
 	case "":
-		if is4 {
+		if is4 || r.src.space == space3DNow { // the suffix is the opcode
+
 			return immB, nil
 		}
 		return immNone, nil

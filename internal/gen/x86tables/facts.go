@@ -39,6 +39,10 @@ const (
 	factNF     // bit 2 of EVEX.aaa is NF
 	factNoRIP
 	factNo16
+	factLowReg // ModRM.reg names one of eight registers
+	factLowRM  // ModRM.rm does
+	factLowV   // vvvv does
+	factMemDst // a memory operand is written under a mask, so z = 1 faults with it
 )
 
 var attrFacts = map[string]uint64{
@@ -99,8 +103,16 @@ func (o operand) facts(r *row) uint64 {
 		return factRel
 	case m == 'X' || m == 'Y' || m == 'O':
 		return factAccess
-	case m == 'H', m == 'B' && r.src.space >= spaceVEX, o.code == "KH", o.code == "TH":
+	case o.code == "KH", o.code == "TH":
+		return factVvvv | factLowV
+	case m == 'H', m == 'B' && r.src.space >= spaceVEX:
 		return factVvvv
+	case o.code == "KG", o.code == "KGG", o.code == "TG":
+		return factLowReg
+	case o.code == "TE":
+		return factLowRM
+	case strings.ContainsRune("MW", rune(m)) && r.attrs["zero"] && o.access != 'r':
+		return factMemDst
 	case o.access == 'n' && strings.ContainsRune("EM", rune(m)):
 		return factAddrOnly
 	}
