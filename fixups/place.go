@@ -1,6 +1,7 @@
 package fixups
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -211,25 +212,53 @@ func (r *Reloc) fill(code []byte, at *Bases, o Placing) error {
 	return nil
 }
 
+// getWord reads a word of 1, 2, 4 or 8 bytes.
 func getWord(b []byte, end End) uint64 {
-	var v uint64
-	for i := range b {
-		j := i
-		if end == LittleEndian {
-			j = len(b) - 1 - i
+	if end == BigEndian {
+		switch len(b) {
+		case 2:
+			return uint64(binary.BigEndian.Uint16(b))
+		case 4:
+			return uint64(binary.BigEndian.Uint32(b))
+		case 8:
+			return binary.BigEndian.Uint64(b)
 		}
-		v = v<<8 | uint64(b[j])
+		return uint64(b[0])
 	}
-	return v
+	switch len(b) {
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	case 8:
+		return binary.LittleEndian.Uint64(b)
+	}
+	return uint64(b[0])
 }
 
+// putWord writes the low bits of v as a word of 1, 2, 4 or 8 bytes.
 func putWord(b []byte, v uint64, end End) {
-	for i := range b {
-		j := i
-		if end == BigEndian {
-			j = len(b) - 1 - i
+	if end == BigEndian {
+		switch len(b) {
+		case 2:
+			binary.BigEndian.PutUint16(b, uint16(v))
+		case 4:
+			binary.BigEndian.PutUint32(b, uint32(v))
+		case 8:
+			binary.BigEndian.PutUint64(b, v)
+		default:
+			b[0] = byte(v)
 		}
-		b[j] = byte(v)
-		v >>= 8
+		return
+	}
+	switch len(b) {
+	case 2:
+		binary.LittleEndian.PutUint16(b, uint16(v))
+	case 4:
+		binary.LittleEndian.PutUint32(b, uint32(v))
+	case 8:
+		binary.LittleEndian.PutUint64(b, v)
+	default:
+		b[0] = byte(v)
 	}
 }

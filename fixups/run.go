@@ -1,7 +1,6 @@
 package fixups
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -39,7 +38,10 @@ type Bases struct {
 }
 
 // Temps are t0 to t7. They belong to the thread from Pre to Post or Abort.
-type Temps [MaxTemps]uint64
+type Temps struct {
+	T   [MaxTemps]uint64
+	buf [8]byte // of one access; here, so that Run allocates nothing
+}
 
 // AccessError is a load or store of a program that faulted. Nothing that the
 // program does after it has happened.
@@ -111,7 +113,7 @@ func (r *runner) value(o *Operand) (uint64, error) {
 		if o.Reg >= MaxTemps {
 			return 0, ErrProgram
 		}
-		v = r.t[o.Reg]
+		v = r.t.T[o.Reg]
 	case OperandConst:
 	case OperandSite:
 		v += r.at.Site
@@ -146,7 +148,7 @@ func (r *runner) set(o *Operand, v uint64) error {
 		return nil
 	case OperandTemp:
 		if o.Reg < MaxTemps {
-			r.t[o.Reg] = v
+			r.t.T[o.Reg] = v
 			return nil
 		}
 	}
@@ -257,27 +259,16 @@ func (c Cond) holds(a, b uint64, width uint8) bool {
 }
 
 func (r *runner) load(s *Step, addr uint64) error {
-	var buf [8]byte
-	b := buf[:s.Size]
+	b := r.t.buf[:s.Size]
 	if !r.m.Load(addr, b) {
 		return &AccessError{Addr: addr, Size: int(s.Size)}
 	}
-	if s.Order == BigEndian {
-		for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
-			b[i], b[j] = b[j], b[i]
-		}
-	}
-	return r.set(&s.Dst, binary.LittleEndian.Uint64(buf[:]))
+	return r.set(&s.Dst, getWord(b, s.Order))
 }
 
 func (r *runner) store(s *Step, addr, v uint64) error {
-	var buf [8]byte
-	b := buf[:s.Size]
-	if s.Order == BigEndian {
-		binary.BigEndian.PutUint64(buf[:], v<<(64-8*uint(s.Size)))
-	} else {
-		binary.LittleEndian.PutUint64(buf[:], v)
-	}
+	b := r.t.buf[:s.Size]
+	putWord(b, v, s.Order)
 	if !r.m.Store(addr, b) {
 		return &AccessError{Addr: addr, Size: int(s.Size), Write: true}
 	}
