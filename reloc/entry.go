@@ -50,6 +50,7 @@ func Describe(e *fixups.Entry, a Arch, code []byte, pc uint64, env *Env, both bo
 	}
 	if err == nil {
 		e.Forms = Verdicts(e.Forms, a, &in, env, both)
+		e.Hazards |= in.Hazards // plans find some more, see Arch
 	}
 	return err
 }

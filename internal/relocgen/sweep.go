@@ -219,9 +219,14 @@ type sweeper struct {
 }
 
 func newSweeper(j *job) *sweeper {
-	sw := &sweeper{j: j, env: j.w.env}
-	sw.env.Code = &sw.text
+	sw := new(sweeper)
+	sw.init(j)
 	return sw
+}
+
+func (sw *sweeper) init(j *job) {
+	sw.j, sw.env = j, j.w.env
+	sw.env.Code = &sw.text
 }
 
 func (sw *sweeper) chunk(c *chunk) {
@@ -237,15 +242,10 @@ func (sw *sweeper) chunk(c *chunk) {
 // run sweeps one run of instructions. It ends early where bytes do not decode:
 // behind them instruction boundaries would be guesses.
 func (sw *sweeper) run(c *chunk, fn objfile.Func, r objfile.Range) error {
-	if uint64(cap(sw.code)) < r.Size {
-		sw.code = make([]byte, r.Size)
-	}
-	n, err := sw.j.file.ReadCode(sw.code[:r.Size], r.Addr)
+	code, err := sw.read(r)
 	if err != nil {
 		return err
 	}
-	code := sw.code[:n]
-	sw.text = reloc.Text{Addr: uint64(r.Addr), Data: code}
 	for at := 0; at < len(code); {
 		pc := uint64(r.Addr) + uint64(at)
 		size := sw.site(c, fn, code[at:], pc)
@@ -260,6 +260,19 @@ func (sw *sweeper) run(c *chunk, fn objfile.Func, r objfile.Range) error {
 		}
 	}
 	return nil
+}
+
+// read makes the bytes of r the current code.
+func (sw *sweeper) read(r objfile.Range) ([]byte, error) {
+	if uint64(cap(sw.code)) < r.Size {
+		sw.code = make([]byte, r.Size)
+	}
+	n, err := sw.j.file.ReadCode(sw.code[:r.Size], r.Addr)
+	if err != nil {
+		return nil, err
+	}
+	sw.text = reloc.Text{Addr: uint64(r.Addr), Data: sw.code[:n]}
+	return sw.text.Data, nil
 }
 
 // site makes one entry and appends it to the output if it is wanted. It returns

@@ -92,7 +92,11 @@ func tableAction(s *Streams, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	found, err := j.run(out, newProgress(s, c))
+	run := j.run
+	if f == formatBinary {
+		run = j.runBinary
+	}
+	found, err := run(out, newProgress(s, c))
 	if cerr := out.commit(err == nil); err == nil && cerr != nil {
 		err = inputErr(cerr)
 	}

@@ -24,9 +24,17 @@ func (s *suite) decode(in *reloc.Insn, code []byte, pc uint64) (err error) {
 	return s.a.Decode(in, code[:len(code):len(code)], pc)
 }
 
+// guard, deferred, reports a panic of what has no error to turn it into.
+func (s *suite) guard(code []byte, pc uint64) {
+	if v := recover(); v != nil {
+		s.rep.add(ruleNoPanic, code, pc, "a method panicked: %v", v)
+	}
+}
+
 // code runs everything there is for one input. It is decoded at every address;
 // plans are asked for at the first and at one of the others.
 func (s *suite) code(code []byte) {
+	defer s.guard(code, 0)
 	s.turn++
 	for k, pc := range s.pcs {
 		var in reloc.Insn

@@ -14,6 +14,7 @@ func (s *suite) rows() {
 		}
 		return
 	}
+	defer s.guard(nil, 0)
 	bad := func(format string, args ...any) { s.rep.add(ruleRows, nil, 0, format, args...) }
 	rows := d.Rows()
 	for i, r := range rows {
@@ -105,6 +106,7 @@ func (s *suite) generator() {
 	if !ok || s.opts.Random < 0 {
 		return
 	}
+	defer s.guard(nil, 0)
 	for range 1000 {
 		b := g.AppendRandom([]byte{0x55}, s.rnd.next)
 		if len(b) == 0 || b[0] != 0x55 {

@@ -43,3 +43,23 @@ var (
 	rulePlace    = &Rule{"place", "C5", "every slot in reach can be placed, and one step outside is refused"}
 	ruleVerdicts = &Rule{"verdicts", "C6", "Verdicts come in order of preference, near before far, one for each form asked for"}
 )
+
+// rules are all of them.
+var rules = []*Rule{
+	ruleInfo, ruleRegNames, ruleTrap, ruleNops, ruleBranches, ruleNoPanic,
+	ruleNoAlloc, ruleReason, ruleErrLen, ruleTruncated, rulePrefix, ruleLen,
+	ruleInsn, ruleAllFields, rulePC, ruleSame, ruleRegisters, ruleRows,
+	ruleCases, ruleGenerator, rulePatch, ruleEmpty, ruleForm, ruleInvalid,
+	ruleKeepInsn, ruleAsked, ruleProgram, ruleEmulate, ruleStep, rulePoints,
+	ruleBack, ruleForward, ruleCode, ruleExits, ruleTail, ruleRelocs,
+	ruleReach, rulePlace, ruleVerdicts,
+}
+
+// Rules returns what the suite checks, one rule a line of a checklist.
+func Rules() []Rule {
+	list := make([]Rule, len(rules))
+	for i, r := range rules {
+		list[i] = *r
+	}
+	return list
+}

@@ -1,0 +1,75 @@
+package x86
+
+import (
+	"encoding/binary"
+
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// ShapeKey implements [reloc.Shaper]. The key of an instruction is its bytes with
+// the pc-relative field taken out, and the class of its target's address: the
+// far plans look at whether an absolute operand can name it (plan_pcrel).
+func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
+	l := lay(in)
+	if in.Class == fixups.ClassPlain && in.Hazards == 0 && in.AltLen == 0 && !mayEmulatePlain(l) {
+		return reloc.ShapeCopy
+	}
+	key[0] = binary.LittleEndian.Uint64(in.Bytes[:8])
+	key[1] = binary.LittleEndian.Uint64(in.Bytes[8:])
+	if !in.HasTarget() {
+		return reloc.ShapeKeyed
+	}
+	if in.AltLen != 0 || !a.m64 && l.pfx(pfx66) {
+		return reloc.ShapeOwn // a target cut to 16 bits
+	}
+	d := in.Target - in.PC
+	off, n := l.immOff(), l.immLen()
+	if !l.has(flagRelImm) {
+		off, n = l.dispOff(), l.dispLen()
+	}
+	// A wrapped target is not PC + D in 64-bit arithmetic, and a target in the
+	// site or at its ends (a branch to itself, a call to the next instruction)
+	// may be planned for what it is.
+	if d != uint64(signed(&in.Bytes, off, n))+uint64(in.Len) || d <= longest {
+		return reloc.ShapeOwn
+	}
+	clearBytes(key, off, n)
+	key[1] |= addressClass(in.Target) << 56
+	return reloc.ShapeKeyed
+}
+
+// mayEmulatePlain reports whether a plain instruction may have an emulate form,
+// which depends on its registers: the opcodes of emulatePlain, and hint nops.
+func mayEmulatePlain(l *layout) bool {
+	op := l.opcode()
+	switch l.opmap() {
+	case 0:
+		return op&0xf0 == 0x50 || op == 0x68 || op == 0x6a || op == 0x8f || op == 0x90 || op == 0x9c || op == 0x9d || op == 0xff
+	case 1:
+		return op >= 0x18 && op <= 0x1f || op == 0x0d
+	}
+	return false
+}
+
+// clearBytes takes bytes [off, off+n) out of a key.
+func clearBytes(key *[2]uint64, off, n int) {
+	for i := off; i < off+n; i++ {
+		key[i>>3] &^= 0xff << (8 * (i & 7))
+	}
+}
+
+// addressClass tells apart the addresses that absolute operands can name: below
+// 2 GiB, below 4 GiB, in the last 2 GiB, and the others. Bit 0 of the result is
+// set so that a key with a target differs from one without.
+func addressClass(v uint64) uint64 {
+	switch {
+	case v < 1<<31:
+		return 1
+	case v < 1<<32:
+		return 3
+	case v>>31 == 1<<33-1:
+		return 5
+	}
+	return 7
+}

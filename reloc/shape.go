@@ -1,0 +1,22 @@
+package reloc
+
+// ShapeKind says on what the plans for an instruction depend.
+type ShapeKind uint8
+
+// The kinds.
+const (
+	// ShapeOwn: nothing general can be said.
+	ShapeOwn ShapeKind = iota
+	// ShapeCopy: all verdicts depend on the length alone.
+	ShapeCopy
+	// ShapeKeyed: they depend on the key and on D = Target - PC alone, and on D
+	// only by addition (docs/format.md, section Binary).
+	ShapeKeyed
+)
+
+// Shaper is implemented by ports that can tell instructions whose plans have one
+// shape from their encoding, so that a writer of tables makes each plan once.
+// The answer holds under one Env, and where [Contexter] has no objection.
+type Shaper interface {
+	ShapeKey(in *Insn, key *[2]uint64) ShapeKind
+}
