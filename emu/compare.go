@@ -22,7 +22,7 @@ type Result struct {
 	States    int // compared to the end
 	Faults    int // of them, that ended in a fault on both sides
 	Points    int // boundaries at which a run was interrupted
-	Skipped   int // states that ask for more stack than there is, as the plan declares
+	Skipped   int // states that the plan excludes: stack that it needs is missing, an operand is where it pushes
 	Undecided int // states in which a repeated instruction does not end in time
 }
 
@@ -49,14 +49,14 @@ type check struct {
 	trace               []uint64
 	lost                fixups.RegSet // at the point that took a fault back
 	skip                []span
-	sandpit             span // what a signal has overwritten
+	sandpit, torn       span // what a signal has overwritten; a store that failed half way
 	rounds              int  // of a repeated instruction that may be interrupted
 }
 
-// Limit returns the row of the capability table that keeps the site from being
-// compared, nil if there is none.
-func (w *Worker) Limit() *Limit {
-	return FindLimit(w.t, w.limits, w.site.code, &w.site.insn)
+// Limit returns the row of the capability table that restricts how plans of a
+// form are compared with the site, nil if there is none.
+func (w *Worker) Limit(form fixups.Form) *Limit {
+	return FindLimit(w.t, w.limits, w.site.code, &w.site.insn, form)
 }
 
 // Reaches returns the slot arenas that a plan for the site can be put in.
@@ -84,7 +84,7 @@ func (w *Worker) Check(res *Result, p *fixups.Plan, env *reloc.Env, where Placem
 	*res = Result{}
 	c := &w.chk
 	c.rounds = maxRounds
-	if l := w.Limit(); l != nil {
+	if l := w.Limit(p.Form); l != nil {
 		switch l.Verdict {
 		case Unsupported:
 			res.Verdict, res.Limit = Unsupported, l.Name
@@ -208,7 +208,7 @@ func (c *check) judge(i int) error {
 		c.res.States++
 		return nil
 	}
-	c.lost = fixups.RegSet{}
+	c.lost, c.torn = fixups.RegSet{}, span{}
 	w.orig.initial(&c.init, i, words)
 	w.orig.result(&c.o, i, words)
 	if why := unusable(&c.o.Stop); why != "" {
@@ -338,9 +338,16 @@ func (c *check) emulate() error {
 	switch {
 	case errors.As(err, &access):
 		c.c.Stop = Stop{Kind: StopFault, Addr: access.Addr, Access: AccessRead}
+		if c.o.Stop.Addr-access.Addr < uint64(access.Size) {
+			c.c.Stop.Addr = c.o.Stop.Addr // the byte of the access that has no memory
+			// Oracles may have written what is before a page boundary.
+			c.torn = span{access.Addr, uint64(access.Size)}
+		}
 		if access.Write {
 			c.c.Stop.Access = AccessWrite
 		}
+	case errors.Is(err, fixups.ErrNoRegister) && c.p.Needs != 0:
+		c.res.Verdict, c.res.Limit = Unsupported, "needs-"+c.p.Needs.Names()[0]
 	case err != nil:
 		return c.mismatch("program", err.Error())
 	}
@@ -352,22 +359,21 @@ func (c *check) settle() error {
 	if c.res.Verdict != Match {
 		return nil
 	}
-	w, o, k := c.w, &c.o, &c.c
+	o, k := &c.o, &c.c
 	if k.Stop.Kind == StopLimit && c.p.Form != fixups.FormStep && c.p.Form != fixups.FormEmulate {
 		c.res.Undecided++
 		return nil
 	}
-	if !o.Stop.faulted() && w.pcOf(o.Words) == c.at.Site && w.pcOf(k.Words) != c.at.Site {
-		// A repeated instruction: the copy has run to its end, the site one round.
-		if _, err := w.run(o, &c.init, c.at.Site, c.at.Site+1, maxSteps, nil); err != nil {
+	if c.allRounds() {
+		if err := c.toEnd(); err != nil {
 			return err
 		}
-		if o.Stop.Kind == StopLimit {
+		if endless(o) {
 			c.res.Undecided++
 			return nil
 		}
 	}
-	if c.declared() {
+	if c.declared() || c.p.Alias && c.aliased() {
 		c.res.Skipped++
 		return nil
 	}
@@ -381,6 +387,15 @@ func (c *check) settle() error {
 	return nil
 }
 
+// allRounds reports whether the copy of a repeated instruction runs to its end
+// where the site has only run one round so far.
+func (c *check) allRounds() bool {
+	if transfers(c.w.site.insn.Class) {
+		return false
+	}
+	return c.p.Form == fixups.FormJump || c.p.Form == fixups.FormStep && c.p.Stop == fixups.StopTrap
+}
+
 // declared reports whether the copy failed to write the bytes below the zone
 // that the plan says it needs, which the site does not.
 func (c *check) declared() bool {
@@ -391,4 +406,16 @@ func (c *check) declared() bool {
 	sp := c.w.spOf(c.init.Words)
 	lo := sp - c.zone - uint64(c.p.Stack)
 	return (s.Addr-lo)&c.w.x.mask[c.w.x.word(c.w.t.SP)] < uint64(c.p.Stack)
+}
+
+// aliased reports whether the memory operand overlaps the word being pushed.
+func (c *check) aliased() bool {
+	w, op := c.w, &c.w.site.op
+	if !op.Has {
+		return false
+	}
+	word := uint64(w.t.Bits / 8)
+	at := w.address(op, c.init.Words)
+	pushed := w.spOf(c.init.Words) - word
+	return at+word > pushed && at < pushed+word
 }

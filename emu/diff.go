@@ -52,7 +52,7 @@ func (d *Diff) String() string {
 	}
 	b.WriteString("\tfrom")
 	for i, v := range d.Initial.Words {
-		if w := &t.Words[i]; w.Reg < 16 || w.Reg == t.Flags {
+		if w := &t.Words[i]; w.General || w.Reg == t.Flags {
 			fmt.Fprintf(&b, " %s=%#x", w.Name, v)
 		}
 	}
@@ -195,7 +195,7 @@ next:
 // that it writes, unless the site itself has moved the stack over them, and the
 // word of a return address in the slot.
 func (c *check) excluded(o *final) []span {
-	skip := append(c.skip[:0], c.sandpit)
+	skip := append(c.skip[:0], c.sandpit, c.torn)
 	sp, end := c.w.spOf(c.init.Words), c.w.spOf(o.Words)
 	if c.p.Stack > 0 {
 		hi := sp - c.zone
@@ -207,6 +207,9 @@ func (c *check) excluded(o *final) []span {
 	}
 	if c.p.IsCall && c.p.Returns == fixups.ReturnsSlot && !o.Stop.faulted() {
 		skip = append(skip, span{end, uint64(c.w.t.Bits / 8)})
+	}
+	if word := uint64(c.w.t.Bits / 8); c.p.Alias && o.Stop.faulted() {
+		skip = append(skip, span{sp - word, word}) // pushed before the operand was read
 	}
 	c.skip = skip
 	return skip

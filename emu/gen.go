@@ -34,17 +34,17 @@ func (w *Worker) operandPages() error {
 		}
 		return nil
 	}
-	if len(w.extra) > maxExtra && !w.siteIsExtra() {
+	if len(w.extra) > 2*maxExtra && !w.siteIsExtra() {
 		if err := w.dropExtra(); err != nil {
 			return err
 		}
 	}
 	a := w.fixedAddr()
-	if _, err := w.extraPage(a, ProtRead|ProtWrite); err != nil {
+	if _, err := w.extraPage(a); err != nil {
 		return nil // the emulator cannot map it: the operand faults, on both sides
 	}
 	if a&4095 > 4096-64 {
-		_, _ = w.extraPage(a+4096, ProtRead|ProtWrite)
+		_, _ = w.extraPage(a + 4096)
 	}
 	return nil
 }
@@ -75,9 +75,9 @@ func (w *Worker) addrMask() uint64 {
 // reach.
 func (w *Worker) shortPage() (*Page, error) {
 	if w.site.op.Size == 2 {
-		return w.extraPage(0x8000, ProtRead|ProtWrite)
+		return w.extraPage(0x8000)
 	}
-	return w.extraPage(0x30000000, ProtRead|ProtWrite)
+	return w.extraPage(0x30000000)
 }
 
 // state makes one state: registers from a pool of pointers, edge values and
@@ -111,16 +111,15 @@ func (w *Worker) state(r *runs, words []uint64, i int) {
 // that repeated and counting instructions end.
 func (w *Worker) counters(words []uint64, i int) {
 	for k := range w.t.Words {
-		if r := w.t.Words[k].Reg; r < 16 && r != w.t.SP && (i&3 == 0 || w.isCounter(r)) {
-			if v := w.rnd.Uint64(); v&1 == 0 || w.isCounter(r) && v&6 != 0 {
+		wd := &w.t.Words[k]
+		counter := wd.Reg == w.t.Counter
+		if wd.General && wd.Reg != w.t.SP && (i&3 == 0 || counter) {
+			if v := w.rnd.Uint64(); v&1 == 0 || counter && v&6 != 0 {
 				words[k] = v >> 8 & 3
 			}
 		}
 	}
 }
-
-// isCounter reports whether r is the register that loops count down.
-func (w *Worker) isCounter(r fixups.Reg) bool { return r == w.t.Counter }
 
 // value draws a register value.
 func (w *Worker) value() uint64 {
@@ -223,7 +222,7 @@ func (w *Worker) operandAddr(words []uint64, v uint64) uint64 {
 func (w *Worker) touch(r *runs, from int, a uint64) {
 	v := w.rnd.Uint64()
 	at := a &^ (LineSize - 1)
-	if v&3 == 0 || !w.watched(at) {
+	if v&3 == 0 || !w.watched(at) || w.holdsSite(at) {
 		return
 	}
 	if len(r.lines) > from && r.lines[from].Addr == at {
@@ -249,4 +248,28 @@ func (w *Worker) watched(a uint64) bool {
 		}
 	}
 	return false
+}
+
+// holdsSite reports whether the line at a holds a byte of the site.
+func (w *Worker) holdsSite(a uint64) bool {
+	return w.site.pc-a < LineSize || a-w.site.pc < uint64(len(w.site.code))
+}
+
+// address is where the memory operand is in a state.
+func (w *Worker) address(op *Operand, words []uint64) uint64 {
+	a := uint64(op.Disp)
+	if op.PCRel {
+		a += w.site.pc + uint64(len(w.site.code))
+	}
+	if i := w.x.word(op.Base); i >= 0 {
+		a += words[i]
+	}
+	if i := w.x.word(op.Index); i >= 0 {
+		a += words[i] * uint64(op.Scale)
+	}
+	a &= w.addrMask()
+	if i := w.x.word(op.Seg); i >= 0 {
+		a += words[i]
+	}
+	return a & w.x.mask[0]
 }

@@ -22,7 +22,8 @@ func (v Verdict) String() string { return verdictNames[v] }
 
 // Limit is a row of an oracle's capability table. A row matches an instruction
 // if its key, cut to Mask, is Value, its class is in Classes (zero: any) and
-// one of Hazards is among its hazards (zero: any). A row whose verdict is Match
+// one of Hazards is among its hazards (zero: any). It counts for plans of the
+// forms in Forms. A row whose verdict is Match
 // restricts less: the instruction is compared, but not between the rounds of a
 // repeated one, where the oracle does not have all of its state.
 type Limit struct {
@@ -32,6 +33,7 @@ type Limit struct {
 	Value   uint64
 	Classes Classes
 	Hazards fixups.Hazards
+	Forms   fixups.Forms // zero: all forms
 	Why     string
 	// Sample is an encoding that the row matches, for the test that the row is
 	// needed: Bytes at any address.
@@ -51,11 +53,15 @@ func ClassSet(classes ...fixups.Class) Classes {
 }
 
 // FindLimit returns the first row that matches an instruction, nil if the
-// oracle can be believed. in may be nil: then only keys are looked at.
-func FindLimit(t *Target, rows []Limit, code []byte, in *reloc.Insn) *Limit {
+// oracle can be believed for plans of that form. in may be nil: then only keys
+// are looked at.
+func FindLimit(t *Target, rows []Limit, code []byte, in *reloc.Insn, form fixups.Form) *Limit {
 	key := t.Key(code)
 	for i := range rows {
 		r := &rows[i]
+		if r.Forms != 0 && !r.Forms.Has(form) {
+			continue
+		}
 		if key&r.Mask != r.Value {
 			continue
 		}

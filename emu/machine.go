@@ -44,22 +44,19 @@ func (m *machine) page(addr uint64) *Page {
 	return nil
 }
 
-// line returns the overlay line that holds addr, nil if there is none.
+// line returns the overlay line that holds addr, nil if there is none, and where
+// it is or would be. There are few lines, and the last is asked for most.
 func (m *machine) line(addr uint64) (*Line, int) {
 	at := addr &^ (LineSize - 1)
-	i, ok := slices.BinarySearchFunc(m.state.Lines, at, func(l Line, a uint64) int {
-		switch {
-		case l.Addr < a:
-			return -1
-		case l.Addr > a:
-			return 1
-		}
-		return 0
-	})
-	if !ok {
-		return nil, i
+	lines := m.state.Lines
+	i := len(lines)
+	for i > 0 && lines[i-1].Addr > at {
+		i--
 	}
-	return &m.state.Lines[i], i
+	if i > 0 && lines[i-1].Addr == at {
+		return &lines[i-1], i - 1
+	}
+	return nil, i
 }
 
 // Load implements [fixups.Machine].
@@ -111,19 +108,26 @@ func (m *machine) Store(addr uint64, b []byte) bool {
 // poke writes one byte of mapped memory. What is not watched is scratch of the
 // slot: it is written through.
 func (m *machine) poke(addr uint64, v byte) {
+	if p := m.page(addr); !p.Watched() {
+		p.Live[addr-p.Addr] = v
+		return
+	}
+	l := m.overlay(addr)
+	l.Data[addr-l.Addr] = v
+}
+
+// overlay returns the state's line that holds addr, which is watched; it makes
+// one that holds the base if there is none.
+func (m *machine) overlay(addr uint64) *Line {
 	l, at := m.line(addr)
 	if l == nil {
 		p := m.page(addr)
-		if !p.Watched() {
-			p.Live[addr-p.Addr] = v
-			return
-		}
 		n := Line{Addr: addr &^ (LineSize - 1)}
 		copy(n.Data[:], p.Base[n.Addr-p.Addr:])
 		m.state.Lines = slices.Insert(m.state.Lines, at, n)
 		l = &m.state.Lines[at]
 	}
-	l.Data[addr-l.Addr] = v
+	return l
 }
 
 // ShadowPush implements [fixups.Machine]: no oracle has a shadow stack.

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +29,7 @@ type Tally struct {
 }
 
 // maxDiffs is how many mismatches are kept.
-const maxDiffs = 20
+const maxDiffs = 40
 
 // Mismatches is the number of plans that were wrong.
 func (t *Tally) Mismatches() int { return t.Verdicts[Mismatch] }
@@ -54,9 +55,13 @@ func (t *Tally) Add(r *Result, p *fixups.Plan, class fixups.Class) {
 	t.Points += r.Points
 	t.Skipped += r.Skipped
 	t.Undecided += r.Undecided
-	if r.Diff != nil && len(t.Diffs) < maxDiffs {
-		t.Diffs = append(t.Diffs, r.Diff)
+	if r.Diff == nil || len(t.Diffs) == maxDiffs {
+		return
 	}
+	if n := len(t.Diffs); n > 0 && t.Diffs[n-1].PC == r.Diff.PC && bytes.Equal(t.Diffs[n-1].Bytes, r.Diff.Bytes) {
+		return // one a site is enough
+	}
+	t.Diffs = append(t.Diffs, r.Diff)
 }
 
 func (t *Tally) limit(name string) {
@@ -161,10 +166,8 @@ type Options struct {
 // Judge makes every plan that the environments allow for in, which stands where
 // [Worker.Site] or [Worker.SiteAt] put it, and compares each with the site.
 func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env, opt Options) error {
-	if l := w.Limit(); l != nil {
-		t.limit(l.Name)
-	}
 	made := false
+	limits := w.seen[:0]
 	for i := range envs {
 		w.verdicts = reloc.Verdicts(w.verdicts, a, in, &envs[i], false)
 		for k := range w.verdicts {
@@ -180,11 +183,16 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 				made = true
 				t.Sites++
 			}
+			if l := w.Limit(v.Form); l != nil && !slices.Contains(limits, l.Name) {
+				limits = append(limits, l.Name)
+				t.limit(l.Name)
+			}
 			if err := w.judgePlan(t, in, &v.Plan, &envs[i], opt); err != nil {
 				return err
 			}
 		}
 	}
+	w.seen = limits
 	return nil
 }
 
@@ -207,7 +215,7 @@ func (w *Worker) judgePlan(t *Tally, in *reloc.Insn, p *fixups.Plan, env *reloc.
 			return fmt.Errorf("%s %#x %x as %v: %w", w.t.Arch, in.PC, in.Raw(), p.Form, err)
 		}
 		t.Add(&r, p, in.Class)
-		if r.Limit != "" && w.Limit() == nil {
+		if r.Limit != "" && w.Limit(p.Form) == nil {
 			t.limit(r.Limit)
 		}
 	}

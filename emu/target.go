@@ -40,10 +40,11 @@ type Target struct {
 
 // Word is one 64-bit word of the register file.
 type Word struct {
-	Reg  fixups.Reg // number of the whole register (RegPC for pc)
-	Part uint8      // which 64 bits of it
-	Bits uint8      // that exist in this word
-	Name string
+	Reg     fixups.Reg // number of the whole register (RegPC for pc)
+	Part    uint8      // which 64 bits of it
+	Bits    uint8      // that exist in this word
+	Name    string
+	General bool // a general register: addresses and counts
 	// ReadOnly words are compared and never set.
 	ReadOnly bool
 	// Const words are set to Value except in a share of the states.

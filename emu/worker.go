@@ -42,6 +42,7 @@ type Worker struct {
 	pre      []fixups.Temps // of each state, after Pre
 	chk      check
 	verdicts []fixups.Verdict
+	seen     []string // rows counted for the site
 	batch    Batch
 
 	Laps int // full turns of the rings, each with a canary
@@ -254,8 +255,13 @@ func (w *Worker) Site(in *reloc.Insn) error {
 // is. It is slower than Site.
 func (w *Worker) SiteAt(in *reloc.Insn) error {
 	first, last := in.PC&^4095, (in.PC+uint64(in.Len)+16)&^4095
+	if len(w.extra) > maxExtra {
+		if err := w.dropExtra(); err != nil {
+			return err
+		}
+	}
 	for a := first; ; a += 4096 {
-		if _, err := w.extraPage(a, ProtRead|ProtExec); err != nil {
+		if _, err := w.extraPage(a); err != nil {
 			return err
 		}
 		if a == last {
@@ -277,37 +283,31 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 			p.Base[in.PC+i-p.Addr] = b
 		}
 	}
-	if err := w.cpu.Forget(first, 4096); err != nil {
-		return err
-	}
-	if first != last {
-		if err := w.cpu.Forget(last, 4096); err != nil {
-			return err
+	for i := range uint64(2) {
+		if a := first + i*4096; i == 0 || first != last {
+			// One byte less, so that the end of the last page is an address.
+			if err := w.cpu.Forget(a, 4095); err != nil {
+				return err
+			}
 		}
 	}
 	return w.setSite(in)
 }
 
 // extraPage maps a page for an operand or a site at a fixed address, unless
-// there is memory already.
-func (w *Worker) extraPage(addr uint64, prot Prot) (*Page, error) {
+// there is memory already. One page may have to serve as both.
+func (w *Worker) extraPage(addr uint64) (*Page, error) {
 	addr &^= 4095
 	m := machine{pages: w.cpu.Pages()}
 	if p := m.page(addr); p != nil {
 		return p, nil
 	}
-	p, err := w.cpu.Map(addr, 4096, prot, prot&ProtWrite != 0)
+	p, err := w.cpu.Map(addr, 4096, ProtRead|ProtWrite|ProtExec, true)
 	if err != nil {
 		return nil, err
 	}
 	w.extra = append(w.extra, p)
-	if p.Watched() {
-		w.fill(p)
-	} else {
-		for i := range p.Live {
-			p.Live[i] = w.t.Fill
-		}
-	}
+	w.fill(p)
 	return p, nil
 }
 

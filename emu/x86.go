@@ -92,7 +92,7 @@ var I386 = &Target{
 func x64Words() []Word {
 	var w []Word
 	for i, n := range x64Names {
-		w = append(w, Word{Reg: fixups.Reg(i), Bits: 64, Name: n})
+		w = append(w, Word{Reg: fixups.Reg(i), Bits: 64, Name: n, General: true})
 	}
 	w = append(w,
 		Word{Reg: fixups.RegPC, Bits: 64, Name: "pc"},
@@ -107,7 +107,7 @@ func x64Words() []Word {
 func x32Words() []Word {
 	var w []Word
 	for i, n := range x32Names {
-		w = append(w, Word{Reg: fixups.Reg(i), Bits: 32, Name: n})
+		w = append(w, Word{Reg: fixups.Reg(i), Bits: 32, Name: n, General: true})
 	}
 	w = append(w,
 		Word{Reg: fixups.RegPC, Bits: 32, Name: "pc"},

@@ -36,7 +36,8 @@ const (
 	X86PLock
 	X86PFS
 	X86PGS
-	X86PSeg // cs ss ds es
+	X86PSeg     // cs ss ds es
+	X86PVoidREX // a REX that is not directly before the opcode
 )
 
 // A key is opcode, ModRM, map, encoding and prefixes, from the lowest bits up.
@@ -74,11 +75,15 @@ var x86PrefixBits = map[byte]uint16{0x66: X86P66, 0x67: X86P67, 0xf2: X86PF2, 0x
 
 func parseX86(code []byte, m64 bool) (p x86Parts) {
 	b := code
+	void := false
 	for len(b) > 0 {
 		if m64 && b[0]&0xf0 == 0x40 {
-			p.rex = b[0] & 15
+			p.rex, void = b[0]&15, b[0] == 0x40
 		} else if bit, ok := x86PrefixBits[b[0]]; ok {
-			p.rex = 0
+			if p.rex != 0 || void {
+				p.prefixes |= X86PVoidREX
+			}
+			p.rex, void = 0, false
 			if bit == X86PFS || bit == X86PGS || bit == X86PSeg {
 				p.prefixes &^= X86PFS | X86PGS | X86PSeg
 			}

@@ -169,6 +169,9 @@ func TestCompare(t *testing.T) {
 					t.Fatal(err)
 				}
 				expect(t, &res, tt.want, tt.what)
+				if t.Failed() {
+					return
+				}
 				if res.Verdict == emu.Match && res.States < 24 {
 					t.Errorf("only %d states compared, %d undecided", res.States, res.Undecided)
 				}

@@ -342,8 +342,10 @@ static void judge(xu *x, xu_stop *s, uc_err e, uint64_t *out)
 	s->access = 0;
 	s->addr = 0;
 	s->steps = x->steps;
-	if (x->access == XU_FETCH && x->steps > 0 && x->fault == pc && pc - x->lo >= x->hi - x->lo) {
-		s->kind = XU_LEFT;  // gone to an address that cannot be fetched
+	if (x->access == XU_FETCH && x->steps > 0 && pc - x->lo >= x->hi - x->lo) {
+		// Gone to where no whole instruction can be fetched. In 32-bit mode the
+		// emulator does not cut the target of jcc; pc is cut here.
+		s->kind = XU_LEFT;
 	} else if (x->access) {
 		s->kind = XU_FAULT;
 		s->access = x->access;

@@ -39,6 +39,17 @@ var x86Limits = []emu.Limit{
 	{Name: "vendor", Verdict: emu.Unsupported, Hazards: fixups.HazardVendor.Bit(),
 		Why: "follows one vendor"},
 
+	{Name: "rdtsc", Verdict: emu.Unsupported, Mask: op, Value: at(1, 0x31, 0), Sample: "0f31",
+		Why: "every run reads another time"},
+	{Name: "rdtscp", Verdict: emu.Unsupported, Mask: opModRM, Value: at(1, 0x01, 0) | 0xf9<<8, Sample: "0f01f9",
+		Why: "every run reads another time"},
+	{Name: "rdpmc", Verdict: emu.Unsupported, Mask: op, Value: at(1, 0x33, 0), Sample: "0f33",
+		Why: "no counters"},
+	{Name: "void-rex", Verdict: emu.Unsupported, Mask: emu.X86Prefix(emu.X86PVoidREX), Value: emu.X86Prefix(emu.X86PVoidREX), Sample: "41668b06",
+		Why: "a REX that another prefix follows is used, not ignored"},
+	{Name: "popf", Verdict: emu.Unsupported, Mask: op, Value: at(0, 0x9d, 0), Forms: fixups.FormEmulate.Bit(), Sample: "9d",
+		Why: "runs with the highest privilege and pops IF and IOPL, which the program for user code does not"},
+
 	{Name: "repeated-compare", Verdict: emu.Match, Mask: op | emu.X86Prefix(emu.X86PF2), Value: at(0, 0xae, 0) | emu.X86Prefix(emu.X86PF2),
 		Why: "flags are not there between two rounds"},
 }
