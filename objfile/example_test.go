@@ -61,7 +61,7 @@ func ExampleFile_BiasOf() {
 	defer f.Close()
 	text := f.Sections[0]
 	// As read from a line of /proc/PID/maps: start address and file offset.
-	start := objfile.RuntimeAddr(0x7f0000000000)
+	start := objfile.RuntimeAddr(0x60000000)
 	bias, err := f.BiasOf(start, text.Offset&^(objfile.PageSize-1))
 	if err != nil {
 		fmt.Println(err)

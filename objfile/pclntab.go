@@ -220,7 +220,8 @@ func (t *pclntab) read() (*goTable, error) {
 // record reads a function's record: the offset of its name, and its size. The
 // function table has no sizes, only the next entry, and padding lies between
 // (int3, zeros or nops). But the table of stack adjustments says for each pc of
-// the function what the adjustment is, so it ends where the function ends.
+// the function what the adjustment is, so it ends where the function ends. C code
+// that was linked in has no such table; its size is the room.
 func (t *pclntab) record(off, room uint64) (size uint64, name uint32, ok bool) {
 	head := uint64(4)
 	if !t.relative() {
