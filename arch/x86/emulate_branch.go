@@ -258,10 +258,7 @@ func (b *planner) address(q *steps, spAdd int64) {
 func (b *planner) addressSIB(q *steps, spAdd int64) {
 	l := b.l
 	t6, t7 := fixups.T(6), fixups.T(7)
-	var disp int64
-	if n := l.dispLen(); n != 0 {
-		disp = signed(&b.in.Bytes, l.dispOff(), n)
-	}
+	disp := b.disp()
 	base, index, scale := l.rmField(), -1, uint(0)
 	if l.has(flagSIB) {
 		sib := b.in.Bytes[l.modrmOff()+1]
@@ -289,10 +286,7 @@ func (b *planner) address16(q *steps) {
 	const bx, bp, si, di = 3, 5, 6, 7
 	l := b.l
 	t6 := fixups.T(6)
-	var disp int64
-	if n := l.dispLen(); n != 0 {
-		disp = signed(&b.in.Bytes, l.dispOff(), n)
-	}
+	disp := b.disp()
 	first := [8]int{bx, bx, bp, bp, si, di, bp, bx}[l.rm()]
 	if l.rm() == 6 && l.mod() == 0 {
 		q.add(mov(t6, fixups.Const(disp)))

@@ -183,3 +183,12 @@ func (b *planner) target() int64 {
 	}
 	return b.next() + signed(&b.in.Bytes, b.l.dispOff(), b.l.dispLen())
 }
+
+// disp is the displacement of the memory operand, 0 if it has none.
+func (b *planner) disp() int64 {
+	n := b.l.dispLen()
+	if n == 0 {
+		return 0
+	}
+	return signed(&b.in.Bytes, b.l.dispOff(), n)
+}

@@ -7,8 +7,11 @@ import (
 
 // callMem is CALL m with the original return address. The target is read before
 // anything is pushed, since the operand may be the word that the push writes; it
-// then waits on the stack until the jump. Without permission to use the stack,
-// only the short way is left, which is right unless the two overlap.
+// then waits on the stack until the jump.
+//
+// The short way pushes first. It is right unless the two overlap, and it leaves
+// the word below the stack pointer spoiled if the operand faults, so it is only
+// for code that has no zone there.
 func (b *planner) callMem() fixups.Reason {
 	if b.short() {
 		return fixups.ReasonUnknown
@@ -16,7 +19,7 @@ func (b *planner) callMem() fixups.Reason {
 	farRIP := b.l.has(flagRIPRel) && !b.near && !b.l.pfx(pfx67)
 	z := b.zone()
 	switch {
-	case b.env.Short && !farRIP:
+	case b.env.Short && !farRIP && z == 0 && !(b.spBased() && b.disp() < 0):
 		return b.callMemShort()
 	case !b.env.Spill, b.env.Lang == reloc.LangGo:
 		return fixups.ReasonNoScratch
@@ -109,13 +112,9 @@ func (b *planner) operandAs(ext byte, spAdd int64) {
 	case l.has(flagRIPRel):
 		b.copyRIP()
 	case l.has(flagSIB) && l.rmFieldSIB(b.in.Bytes[m+1]) == 4 && spAdd != 0:
-		disp := spAdd
-		if n := l.dispLen(); n != 0 {
-			disp += signed(&b.in.Bytes, l.dispOff(), n)
-		}
 		b.bytes(b.in.Bytes[:m]...)
 		b.bytes(0x80|l.modrm()&0x3f, b.in.Bytes[m+1])
-		b.constant(disp, 4)
+		b.constant(b.disp()+spAdd, 4)
 	default:
 		b.bytes(b.in.Bytes[:b.in.Len]...)
 	}

@@ -57,11 +57,15 @@ func (b *planner) notrack() {
 //	lea rsp,[rsp-zone]  push lo32  mov dword [rsp+4],hi32  ret zone
 //
 // The word lies below the zone, so nothing the program owns is overwritten, and
-// at or above the stack pointer until it is used, so no signal can spoil it.
+// at or above the stack pointer until it is used, so no signal can spoil it. An
+// instruction that moves the stack pointer may have put it where nothing is
+// mapped, and what it did cannot be taken back when the tail faults: it is
+// refused, except for calls, whose push is known.
 func (b *planner) leaveByStack(delta int64) fixups.Reason {
 	zone := b.zone()
+	stack, known := b.stackAtTail()
 	switch {
-	case !b.env.Spill || zone > 0x7ff8:
+	case !b.env.Spill || zone > 0x7ff8 || !known:
 		return fixups.ReasonNoScratch
 	case b.env.SHSTK == reloc.On:
 		return fixups.ReasonShadowStack
@@ -77,8 +81,22 @@ func (b *planner) leaveByStack(delta int64) fixups.Reason {
 	b.reloc(fixups.Reloc{Addend: delta, Size: 4, Bits: 32, Shift: 32, Check: fixups.CheckSigned})
 	b.outOfStack(zone+8, delta)
 	b.bytes(0xc2, byte(zone), byte(zone>>8))
-	b.p.Stack = max(b.p.Stack, 8)
+	b.p.Stack = max(b.p.Stack, stack)
 	return fixups.ReasonNone
+}
+
+// stackAtTail is how many bytes below the site's zone the tail writes, if that is
+// known.
+func (b *planner) stackAtTail() (n uint16, known bool) {
+	switch b.in.Class {
+	case fixups.ClassCall:
+		return 16, true
+	case fixups.ClassIndirectCall: // back in the slot
+		return 8, true
+	}
+	var use reloc.RegUse
+	b.a.Registers(&use, b.in)
+	return 8, !use.Writes.Has(b.a.info.SP)
 }
 
 // outOfStack is a boundary in leaveByStack with n bytes on the stack. It may be
