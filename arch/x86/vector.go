@@ -92,6 +92,9 @@ func (a *Arch) evex(in *reloc.Insn, p *[16]byte, n, pos int, l0, l1 uint64) erro
 	if !a.m64 && c&4 == 0 {
 		return fail(in, n, pos+3)
 	}
+	if !a.m64 && d&8 == 0 {
+		return fail(in, n, pos+4) // V' must be 1
+	}
 	l1 |= ^b>>7&1<<l1R | ^b>>6&1<<l1X | ^b>>5&1<<l1B | ^b>>4&1<<l1R4 | b>>3&1<<l1B4
 	l1 |= c>>7<<l1W | (a.vvvv(^c>>3&15)|^d>>3&1<<4)<<l1Vvvv | ^c>>2&1<<l1X4 | c&3<<l1PP
 	l1 |= d>>7<<l1Z | d>>5&3<<l1LL | d>>4&1<<l1BC | d&7<<l1AAA
@@ -180,8 +183,10 @@ func evexAllowed(f, l0, l1 uint64, mem bool) bool {
 		return false
 	case z != 0 && (f&factZero == 0 || aaa == 0 || mem && f&factMemDst != 0):
 		return false
+	case l1>>l1X4&1 != 0 && (!mem || f&factVSIB != 0):
+		return false // X4 extends a general index; elsewhere the bit is 1
 	case b != 0 && mem:
-		return f&factBcst != 0
+		return f&factBcst != 0 && l1>>l1LL&3 != 3
 	case b != 0:
 		return f&(factER|factSAE) != 0
 	}

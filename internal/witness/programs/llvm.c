@@ -55,23 +55,62 @@ static const char *on_value(void *info, uint64_t value, uint64_t *type, uint64_t
 
 static void *contexts[2];
 
+/*
+ * LLVM reads a lock or repeat prefix that its tables do not know beside the
+ * opcode as an instruction of its own, and other prefixes that have no effect.
+ */
+static int is_lone_prefix(const char *s)
+{
+	static const char *names[] = { "lock", "rep", "repne", "xacquire", "xrelease", "data16", "addr16",
+				       "addr32", "cs", "ds", "es", "fs", "gs", "ss", "rex64", "notrack" };
+
+	while (*s == '\t' || *s == ' ')
+		s++;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(s, names[i]))
+			return *s == 'l' || *s == 'r' || *s == 'x' ? 2 : 1;
+	return 0;
+}
+
+/*
+ * read_one disassembles at code. What stands behind a lone lock or repeat prefix
+ * is read as part of the instruction; behind others it would be read wrongly, so
+ * that is a refusal.
+ */
+static size_t read_one(void *dc, uint8_t *code, size_t len, uint64_t pc, char *out, size_t size)
+{
+	size_t skip = 0;
+
+	for (;;) {
+		size_t n = disassemble(dc, code + skip, len - skip, pc + skip, out, size);
+
+		switch (n ? is_lone_prefix(out) : 1) {
+		case 0:
+			seen.a->field_off += seen.a->flags & IS_REL ? skip : 0;
+			return skip + n;
+		case 1:
+			return 0;
+		}
+		skip += n;
+		seen.any = 0;
+	}
+}
+
 static void answer_one(const struct batch *b, const struct probe *p, struct answer *a,
 		       struct regs *r, struct text *t)
 {
 	char out[128];
 	uint8_t code[16];
-	size_t n;
 
 	(void)r;
 	memcpy(code, p->code, sizeof code);
 	seen.a = a;
 	seen.any = 0;
-	n = disassemble(contexts[p->bits == 64], code, p->len, b->pc, out, sizeof out);
-	if (!n) {
+	a->len = read_one(contexts[p->bits == 64], code, p->len, b->pc, out, sizeof out);
+	if (!a->len || a->len > 15) {
 		memset(a, 0, sizeof *a);
 		return;
 	}
-	a->len = n;
 	if (strstr(out, "(%rip") || strstr(out, "(%eip"))
 		a->flags |= IS_RIP;
 	if (strstr(out, "(%eip"))
