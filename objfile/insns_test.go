@@ -2,10 +2,12 @@ package objfile
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/xol-go/xol/arch"
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
@@ -125,5 +127,43 @@ func TestReturns(t *testing.T) {
 	}
 	for range f.Returns(mustFuncs(t, f)[0], toy{}) {
 		break // must be possible
+	}
+}
+
+// TestSweepReal sweeps real programs: wrong bounds would soon show as bytes that
+// are no instructions.
+func TestSweepReal(t *testing.T) {
+	for _, path := range []string{"/bin/ls", "/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/i686-linux-gnu/lib/libc.so.6"} {
+		t.Run(path, func(t *testing.T) {
+			f := openReal(t, path)
+			a, ok := arch.ByELF(f.Machine, f.Order == binary.ByteOrder(binary.BigEndian))
+			if !ok {
+				t.Skip("no port for ", f.Arch)
+			}
+			insns, returns := 0, 0
+			funcs := mustFuncs(t, f)
+			for _, fn := range funcs {
+				end := fn.Addr
+				for in, err := range f.Insns(fn, a) {
+					if err != nil {
+						t.Fatalf("%s: %v", fn.Name, err)
+					}
+					if VAddr(in.PC) != end {
+						t.Fatalf("%s: %#x comes behind %#x", fn.Name, in.PC, uint64(end))
+					}
+					end += VAddr(in.Len)
+					insns++
+				}
+				if end != fn.Range().End() {
+					t.Fatalf("%s ends at %#x, not %#x", fn.Name, uint64(fn.Range().End()), uint64(end))
+				}
+				for range f.Returns(fn, a) {
+					returns++
+				}
+			}
+			if insns < 10_000 || returns < len(funcs)/2 {
+				t.Errorf("%d instructions, %d returns in %d functions", insns, returns, len(funcs))
+			}
+		})
 	}
 }
