@@ -1,6 +1,5 @@
 // Package testenv answers what tests ask of the machine they run on: is an
-// outside judge (a compiler, a disassembler, an emulator) here, and how much
-// time is there.
+// outside judge (a compiler, a disassembler, an emulator) here?
 //
 // A machine with nothing but Go runs every test that needs nothing but Go and
 // skips the others with a message. The project's own gate installs the judges
@@ -39,13 +38,4 @@ func Tool(t testing.TB, names ...string) string {
 	}
 	Missing(t, strings.Join(names, " or "))
 	return ""
-}
-
-// Sweep ends the test as a skip unless XOL_SWEEP is set, as `make sweep` does:
-// sweeps go through whole opcode spaces and hundreds of megabytes of programs.
-func Sweep(t testing.TB) {
-	t.Helper()
-	if os.Getenv("XOL_SWEEP") == "" {
-		t.Skip("a sweep; make sweep runs it")
-	}
 }
