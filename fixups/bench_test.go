@@ -48,7 +48,11 @@ func newEncoderCalls(tb testing.TB, table *Table) *encoderCalls {
 }
 
 func (c *encoderCalls) reset(tb testing.TB, table *Table) {
-	c.enc = NewEncoder(table)
+	if c.enc == nil {
+		c.enc = NewEncoder(table)
+	} else {
+		c.enc.Reset(table)
+	}
 	a, b := branch(0, 100), branch(0, 5000)
 	var err error
 	if c.call, err = c.enc.Shape(&a, &b); err != nil {
@@ -82,6 +86,7 @@ func TestEncoderAllocs(t *testing.T) {
 	for i := range c.enc.sec { // room for what is to come
 		c.enc.sec[i].data = append(make([]byte, 0, 10<<20), c.enc.sec[i].data...)
 	}
+	c.enc.sites = make([]byte, 10<<20)
 	shift := uint64(0)
 	c.table(shift)
 	if n := testing.AllocsPerRun(50, func() {
@@ -120,13 +125,12 @@ func BenchmarkEncoderSite(b *testing.B) {
 	table := benchTable(10)
 	c := newEncoderCalls(b, table)
 	code := make([]byte, 5*1000)
-	room := make([]byte, 0, 1<<20)
 	pc := uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
 		if pc%5000 == 0 {
-			c.enc.sec[secSites].data, c.enc.sec[secStarts].data, c.enc.sec[secText].data, c.enc.sec[secRuns].data = room, nil, nil, nil
-			c.enc.run, c.enc.any, pc = runState{}, false, 0
+			c.enc.sec[secStarts].data, c.enc.sec[secText].data, c.enc.sec[secRuns].data = nil, nil, nil
+			c.enc.siteEnd, c.enc.run, c.enc.any, pc = 0, runState{}, false, 0
 			c.enc.Begin(Extent{Addr: 0, Code: code})
 		}
 		c.enc.Site(pc, 5, c.call, int64(pc))

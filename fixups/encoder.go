@@ -26,9 +26,11 @@ type Encoder struct {
 	align uint8 // bytes for each bit of starts
 	shift uint8 // log2 of align
 
-	sec   [numSections]section
-	lens  []uint8     // length of each shape
-	plain [256]uint32 // shape of plain instructions by length
+	sec     [numSections]section
+	sites   []byte      // room for sites; siteEnd bytes are in use
+	siteEnd int         // kept apart, so that adding a site writes no pointer
+	lens    []uint8     // length of each shape
+	plain   [256]uint32 // shape of plain instructions by length
 
 	run  runState
 	last uint64 // end of the last run that was written
@@ -68,12 +70,24 @@ type runState struct {
 // NewEncoder returns an encoder for a table with the head of t: Arch, File,
 // BuildID, Base and Layout. Entries and Gaps are not looked at.
 func NewEncoder(t *Table) *Encoder {
-	e := &Encoder{head: *t, align: max(t.Layout.Align, 1)}
+	e := &Encoder{}
+	e.Reset(t)
+	return e
+}
+
+// Reset makes e as new, for another table, but keeps its storage.
+func (e *Encoder) Reset(t *Table) {
+	old := *e
+	*e = Encoder{head: *t, align: max(t.Layout.Align, 1), sites: old.sites, lens: old.lens[:0],
+		verdicts: old.verdicts, buf: old.buf, pts: old.pts, own: old.own, back: old.back}
 	e.head.Entries, e.head.Gaps = nil, nil
 	for i := range e.sec {
-		e.sec[i].item = secItem[i]
+		e.sec[i] = section{data: old.sec[i].data[:0], item: secItem[i], index: old.sec[i].index}
 		if i >= secShapes {
-			e.sec[i].index = map[string]uint32{}
+			if e.sec[i].index == nil {
+				e.sec[i].index = map[string]uint32{}
+			}
+			clear(e.sec[i].index)
 		}
 	}
 	for i := range e.plain {
@@ -89,7 +103,6 @@ func NewEncoder(t *Table) *Encoder {
 		e.fail(fmt.Errorf("%w: layout %+v", ErrEncode, t.Layout))
 	}
 	e.str("")
-	return e
 }
 
 // Err returns the first error.
@@ -135,53 +148,70 @@ func (e *Encoder) open(pc uint64) {
 	r.word, r.bits, r.entries = 0, 0, 0
 	r.text = uint64(len(e.sec[secText].data))
 	r.starts = uint32(e.sec[secStarts].len())
-	r.sites = uint32(e.sec[secSites].len())
+	r.sites = uint32(e.siteEnd / 16)
 }
 
 // Plain adds an instruction of n bytes at pc that has the shape given to
 // [Encoder.SetPlain] for its length.
 func (e *Encoder) Plain(pc uint64, n int) {
-	if pc != e.run.next || uint(n) > 255 || e.plain[n] == binNone || uint64(n) > e.run.end-pc {
-		if !e.seek(pc, n) {
-			return
-		}
-		if e.plain[n] == binNone {
-			e.fail(fmt.Errorf("%w: site %#x: no plain shape of %d bytes", ErrEncode, pc, n))
+	r := &e.run
+	if pc == r.next && uint(n) < 256 && e.plain[n] != binNone && uint64(n) <= r.end-pc {
+		if i := (pc - r.start) >> (e.shift & 63); i>>6 == r.word {
+			r.bits |= 1 << (i & 63)
+			r.entries++
+			r.next = pc + uint64(n)
 			return
 		}
 	}
-	e.mark(pc)
-	e.run.next = pc + uint64(n)
+	e.plainSlow(pc, n)
+}
+
+// plainSlow is Plain where a word of starts ends, a gap comes before pc, or
+// something is wrong.
+func (e *Encoder) plainSlow(pc uint64, n int) {
+	if !e.seek(pc, n) {
+		return
+	}
+	if e.plain[n] == binNone {
+		e.fail(fmt.Errorf("%w: site %#x: no plain shape of %d bytes", ErrEncode, pc, n))
+		return
+	}
+	e.mark(pc, n)
 }
 
 // Site adds an instruction of n bytes at pc with the given shape and D.
 func (e *Encoder) Site(pc uint64, n int, id ShapeID, d int64) {
-	if pc != e.run.next || uint(n) > 255 || uint64(n) > e.run.end-pc {
+	r := &e.run
+	if pc != r.next || int(id) >= len(e.lens) || int(e.lens[id]) != n || uint64(n) > r.end-pc {
 		if !e.seek(pc, n) {
 			return
 		}
+		if int(id) >= len(e.lens) || int(e.lens[id]) != n {
+			e.fail(fmt.Errorf("%w: site %#x: shape %d is not one of %d bytes", ErrEncode, pc, id, n))
+			return
+		}
 	}
-	if int(id) >= len(e.lens) || int(e.lens[id]) != n {
-		e.fail(fmt.Errorf("%w: site %#x: shape %d is not one of %d bytes", ErrEncode, pc, id, n))
-		return
+	at := e.siteEnd
+	if len(e.sites)-at < 16 {
+		e.sites = append(e.sites, make([]byte, max(1<<12, len(e.sites)))...)
 	}
-	e.mark(pc)
-	e.run.next = pc + uint64(n)
-	sec := &e.sec[secSites]
-	sec.data = le.AppendUint32(sec.data, uint32(pc-e.run.start))
-	sec.data = le.AppendUint32(sec.data, uint32(id))
-	sec.data = le.AppendUint64(sec.data, uint64(d))
+	b := e.sites[at : at+16 : at+16]
+	le.PutUint64(b, uint64(uint32(pc-r.start))|uint64(id)<<32)
+	le.PutUint64(b[8:], uint64(d))
+	e.siteEnd = at + 16
+	e.mark(pc, n)
 }
 
-// mark sets the bit of an instruction start.
-func (e *Encoder) mark(pc uint64) {
+// mark sets the bit of an instruction start, and moves behind it.
+func (e *Encoder) mark(pc uint64, n int) {
 	r := &e.run
-	i := (pc - r.start) >> e.shift
+	i := (pc - r.start) >> (e.shift & 63)
 	if i>>6 != r.word {
 		e.fill(i >> 6)
 	}
 	r.bits |= 1 << (i & 63)
 	r.entries++
+	r.next = pc + uint64(n)
 }
 
 // fill writes words of starts up to word w, which becomes the current one.
@@ -243,7 +273,7 @@ func (e *Encoder) flush() {
 	b = le.AppendUint64(b, r.text)
 	b = le.AppendUint32(b, r.starts)
 	b = le.AppendUint32(b, r.sites)
-	b = le.AppendUint32(b, uint32(e.sec[secSites].len())-r.sites)
+	b = le.AppendUint32(b, uint32(e.siteEnd/16)-r.sites)
 	b = le.AppendUint32(b, r.entries)
 	b = le.AppendUint32(b, flags)
 	e.sec[secRuns].data = le.AppendUint32(b, 0)
@@ -310,6 +340,7 @@ func padding(n int) []byte { return make([]byte, align8(n)-n) }
 func (e *Encoder) finish() ([]byte, error) {
 	e.flush()
 	e.putPlain()
+	e.sec[secSites].data = e.sites[:e.siteEnd]
 	arch, file, id := e.str(e.head.Arch), e.str(e.head.File), e.str(e.head.BuildID)
 	for i := range e.sec {
 		if i != secStarts && i != secText && uint64(e.sec[i].len()) >= 1<<32 {
