@@ -29,9 +29,9 @@ func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 		off, n = l.dispOff(), l.dispLen()
 	}
 	// A wrapped target is not PC + D in 64-bit arithmetic, and a target in the
-	// site or at its ends (a branch to itself, a call to the next instruction)
-	// may be planned for what it is.
-	if d != uint64(signed(&in.Bytes, off, n))+uint64(in.Len) || d <= longest {
+	// site or at its end (a branch to itself, a call of the next instruction) may
+	// be planned for what it is.
+	if d != uint64(signed(&in.Bytes, off, n))+uint64(in.Len) || d <= uint64(in.Len) {
 		return reloc.ShapeOwn
 	}
 	clearBytes(key, off, n)
@@ -45,7 +45,7 @@ func mayEmulatePlain(l *layout) bool {
 	op := l.opcode()
 	switch l.opmap() {
 	case 0:
-		return op&0xf0 == 0x50 || op == 0x68 || op == 0x6a || op == 0x8f || op == 0x90 || op == 0x9c || op == 0x9d || op == 0xff
+		return op&0xf0 == 0x50 || op == 0x68 || op == 0x6a || op == 0x8f || op == 0x90 || op == 0x9c || op == 0x9d || op == 0xff && l.reg() == 6
 	case 1:
 		return op >= 0x18 && op <= 0x1f || op == 0x0d
 	}

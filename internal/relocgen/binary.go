@@ -21,6 +21,7 @@ type binarySweeper struct {
 	plain  [256]bool    // lengths whose plain shape is known
 	cache  []cachedShape
 	fn     objfile.Func
+	held   []byte // code of the run that the encoder may still look at
 	total  counts
 	gaps   []fixups.Range
 	seen   map[uint64]bool
@@ -94,6 +95,7 @@ func (p *picker) all() bool {
 
 func (b *binarySweeper) function() error {
 	for r := range b.j.file.Code(b.fn) {
+		b.code, b.held = b.held, b.code // the encoder copies when the next run begins
 		code, err := b.read(r)
 		if err != nil {
 			return err

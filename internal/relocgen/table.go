@@ -64,49 +64,49 @@ type job struct {
 }
 
 func tableAction(s *Streams, c *cli.Command) error {
-	if c.Args().Len() != 1 {
-		return usagef("table takes one FILE (relocgen table --help)")
+	found, err := tableRun(s, c)
+	if err == nil && c.IsSet("addr") && found.unplanned > 0 {
+		return errFinding
 	}
+	return err
+}
+
+// tableRun writes the table and returns what was found on the way.
+func tableRun(s *Streams, c *cli.Command) (found counts, err error) {
+	if c.Args().Len() != 1 {
+		return found, usagef("table takes one FILE (relocgen table --help)")
+	}
+	j := &job{}
 	f, err := parseFormat(c)
 	if err != nil {
-		return err
+		return found, err
 	}
-	w, err := parseEnv(c)
-	if err != nil {
-		return err
+	if j.w, err = parseEnv(c); err != nil {
+		return found, err
 	}
-	pick, err := parsePicker(c)
-	if err != nil {
-		return err
+	if j.pick, err = parsePicker(c); err != nil {
+		return found, err
 	}
-	file, err := objfile.Open(c.Args().First())
-	if err != nil {
-		return inputErr(err)
+	if j.file, err = objfile.Open(c.Args().First()); err != nil {
+		return found, inputErr(err)
 	}
-	defer file.Close()
-	j := &job{file: file, w: w, pick: pick, text: f != formatBinary}
-	if err := j.prepare(c, f, !colourless(c, s)); err != nil {
-		return err
+	defer j.file.Close()
+	if err = j.prepare(c, f, !colourless(c, s)); err != nil {
+		return found, err
 	}
 	out, err := openSink(c, s.Out)
 	if err != nil {
-		return err
+		return found, err
 	}
 	run := j.run
 	if f == formatBinary {
 		run = j.runBinary
 	}
-	found, err := run(out, newProgress(s, c))
+	found, err = run(out, newProgress(s, c))
 	if cerr := out.commit(err == nil); err == nil && cerr != nil {
 		err = inputErr(cerr)
 	}
-	if err != nil {
-		return err
-	}
-	if j.pick.addrs != nil && found.unplanned > 0 {
-		return errFinding
-	}
-	return nil
+	return found, err
 }
 
 // prepare resolves what depends on the file: its instruction set, the names of
@@ -116,7 +116,7 @@ func (j *job) prepare(c *cli.Command, f format, colour bool) error {
 	if !ok {
 		return inputErr(fmt.Errorf("%s: no port for %s", j.file.Path, j.file.Arch))
 	}
-	j.arch = a
+	j.arch, j.text = a, f != formatBinary
 	err := parseDead(c, &j.w.env.Dead, a.Info().Regs)
 	if err != nil {
 		return err
@@ -217,6 +217,9 @@ func (p *picker) parseSDT(c *cli.Command, file *objfile.File) error {
 	return nil
 }
 
+// ofTails are hazards that a plain copy has only by the way its slot is left.
+const ofTails = fixups.Hazards(1<<fixups.HazardLandingPad | 1<<fixups.HazardShadowStack)
+
 // wants reports whether the site belongs into the output.
 func (p *picker) wants(e *fixups.Entry) bool {
 	switch {
@@ -225,7 +228,7 @@ func (p *picker) wants(e *fixups.Entry) bool {
 	case p.returns && e.Class != fixups.ClassReturn:
 		return false
 	case p.fixups:
-		return e.Class != fixups.ClassPlain || e.Hazards != 0
+		return e.Class != fixups.ClassPlain || e.Hazards&^ofTails != 0
 	case p.refused:
 		return !hasPlan(e)
 	}

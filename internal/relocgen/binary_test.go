@@ -1,0 +1,85 @@
+package relocgen
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/xol-go/xol/arch/x86"
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/objfile"
+	"github.com/xol-go/xol/reloc"
+)
+
+// realFile is a real program: ls where there is one, else this test.
+func realFile(t *testing.T) string {
+	if _, err := os.Stat("/bin/ls"); err == nil {
+		return "/bin/ls"
+	}
+	name, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestBinaryMeansTheSame holds every entry of a binary table, made from shapes,
+// against one that is made for the site alone.
+func TestBinaryMeansTheSame(t *testing.T) {
+	name := realFile(t)
+	for _, flags := range [][]string{nil, {"--spill", "--allow-lost", "--return=slot"}, {"--slots=near", "--form=jump"}} {
+		var out bytes.Buffer
+		found, err := sweep(append(append([]string{"--binary"}, flags...), name), &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view, err := fixups.OpenBinary(out.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if view.Len() != found.sites || found.sites < 1000 {
+			t.Fatalf("%d entries, %d sites were written", view.Len(), found.sites)
+		}
+		compareAll(t, name, view, flags)
+	}
+}
+
+func compareAll(t *testing.T, name string, view *fixups.View, flags []string) {
+	file, err := objfile.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	env, both := reloc.Env{}, true
+	switch len(flags) {
+	case 3:
+		env.Spill, env.AllowLost, env.Return = true, true, fixups.ReturnsSlot
+	case 2:
+		env.Slots, env.Forms, both = reloc.SlotsNear, fixups.FormJump.Bit(), false
+	}
+	var got, want fixups.Entry
+	code := make([]byte, 1<<20)
+	bad := 0
+	for ref := range view.All() {
+		view.Entry(ref, &got)
+		fn, err := file.FuncAt(objfile.VAddr(got.PC))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := file.ReadCode(code[:min(fn.Size, uint64(len(code)))], fn.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env.Code = &reloc.Text{Addr: uint64(fn.Addr), Data: code[:n]}
+		reloc.Describe(&want, x86.AMD64, code[got.PC-uint64(fn.Addr):n], got.PC, &env, both)
+		want.Reads, want.Writes, want.Kills = fixups.RegSet{}, fixups.RegSet{}, fixups.RegSet{}
+		want.Func, want.At, want.InFile, want.Offset = got.Func, got.At, got.InFile, got.Offset
+		if !got.Equal(&want) {
+			regs := x86.AMD64.Info().Regs
+			t.Errorf("%v: %#x % x:\nbinary %s\nalone  %s", flags, got.PC, got.Bytes, got.AppendJSON(nil, "amd64", regs), want.AppendJSON(nil, "amd64", regs))
+			if bad++; bad == 5 {
+				t.FailNow()
+			}
+		}
+	}
+}
