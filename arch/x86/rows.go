@@ -34,8 +34,8 @@ func (a *Arch) Row(id uint32) (reloc.Row, bool) {
 	return makeRow(id), true
 }
 
-// RowOf is the row of a decoded instruction.
-func RowOf(in *reloc.Insn) reloc.Row { return makeRow(in.Row) }
+// RowOf implements [reloc.Describer].
+func (a *Arch) RowOf(in *reloc.Insn) (reloc.Row, bool) { return a.Row(in.Row) }
 
 func makeRow(id uint32) reloc.Row {
 	t := &rowTexts[id]
