@@ -34,6 +34,9 @@ const censusHead = `# The census of x86: what the tables say of every opcode of 
 // TestX86Rows makes the row cases and the census from the tables and compares
 // them with the files.
 func TestX86Rows(t *testing.T) {
+	if testing.Short() && !*update {
+		t.Skip("the sweep takes seconds; TestX86RowCases checks what it made")
+	}
 	best64, counts64 := sweepX86(x86.AMD64, true)
 	best32, counts32 := sweepX86(x86.I386, false)
 	var rows []corpus.Row

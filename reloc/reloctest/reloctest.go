@@ -30,7 +30,8 @@ type Options struct {
 	DecodeOnly bool
 }
 
-// TestArch reports every violation that [Check] finds.
+// TestArch reports every violation that [Check] finds. It counts allocations, so
+// the test must not be a parallel one.
 func TestArch(t testing.TB, a reloc.Arch, opts *Options) {
 	t.Helper()
 	err := Check(a, opts)
@@ -46,7 +47,7 @@ func TestArch(t testing.TB, a reloc.Arch, opts *Options) {
 	t.Error(err)
 }
 
-// Check runs the suite. The error joins one [*Violation] for each broken rule
+// Check runs the suite, alone in its process (it counts allocations). The error joins one [*Violation] for each broken rule
 // and place, at most three of a rule.
 func Check(a reloc.Arch, opts *Options) error {
 	if opts == nil {

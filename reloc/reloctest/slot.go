@@ -200,7 +200,7 @@ func (w *walker) checkExits() {
 			return
 		}
 	}
-	if e := w.ends(); e != nil && len(e) == 2 && w.p.Form == fixups.FormJump && !w.blind {
+	if e := w.ends(); len(e) == 2 && w.p.Form == fixups.FormJump && !w.blind {
 		for _, x := range e {
 			if !slices.Contains(w.exits, x) && !w.trap {
 				w.bad(ruleExits, "control never goes to %#x; slot %#x, code % x", x, w.slot, w.code)
