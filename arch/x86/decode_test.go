@@ -46,7 +46,7 @@ func TestDecodeVectors(t *testing.T) {
 			t.Errorf("%s: %v after %d bytes", tt.code, err, in.Len)
 			continue
 		}
-		if got := RowOf(&in).Name; int(in.Len) != tt.len || got != tt.name {
+		if got := makeRow(in.Row).Name; int(in.Len) != tt.len || got != tt.name {
 			t.Errorf("%s: %s of %d bytes, want %s of %d", tt.code, got, in.Len, tt.name, tt.len)
 		}
 		if l := lay(&in); tt.dispOff != 0 && l.dispOff() != tt.dispOff {

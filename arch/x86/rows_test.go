@@ -87,7 +87,7 @@ func TestRegistersAreNamed(t *testing.T) {
 			all.Union(&use.Writes)
 			for r := range all.All() {
 				if !named.Has(r) {
-					t.Fatalf("%s: %x %s: register %d has no name", a.info.Name, code, RowOf(&in).Name, r)
+					t.Fatalf("%s: %x %s: register %d has no name", a.info.Name, code, makeRow(in.Row).Name, r)
 				}
 			}
 			for r := range use.Kills.All() {
