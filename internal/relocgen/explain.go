@@ -192,7 +192,7 @@ func (q *question) run(t *fixups.Table) (rest []byte) {
 			}
 			return q.code[at+len(e.Bytes):]
 		}
-		e.Text = disassemble(t.Arch, e.Bytes, pc)
+		e.Text = disassemble(t.Arch, e)
 		place(e, q.arch, q.slot)
 		at += int(e.Len)
 	}

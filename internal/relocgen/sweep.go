@@ -301,7 +301,7 @@ func (sw *sweeper) emit(c *chunk, fn objfile.Func, pc uint64) {
 	e.Func, e.At = fn.Name, pc-uint64(fn.Addr)
 	e.Offset, e.InFile = offsetOf(j.file, pc)
 	if j.text {
-		e.Text = disassemble(j.meta.Arch, e.Bytes, pc)
+		e.Text = disassemble(j.meta.Arch, e)
 	}
 	place(e, j.arch, j.slot)
 	c.sites++
