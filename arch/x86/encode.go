@@ -16,6 +16,8 @@ type planner struct {
 	l    *layout
 	a    *Arch
 	near bool // slot within rel32 of the site, or 386
+
+	min, max int64 // Slot - Site for which the fields so far fit
 }
 
 // next is the end of the site, as an offset from its start.
@@ -43,16 +45,31 @@ func (b *planner) reloc(r fixups.Reloc) {
 // rel appends a field of four bytes that is relative to the end of the
 // instruction, which is tail bytes behind the field, and names Site + delta. In
 // 32-bit mode the sum is taken modulo 2^32, so every slot is in reach.
-func (b *planner) rel(tail int, delta int64) {
-	check := fixups.CheckSigned
-	if !b.a.m64 {
-		check = fixups.CheckWrap
-	}
+func (b *planner) rel(tail int, delta int64) { b.relAt(b.grow(4), tail, delta) }
+
+// grow appends n zero bytes, at most 8, and returns their offset.
+func (b *planner) grow(n int) int {
 	off := len(b.p.Code)
-	b.p.Code = append(b.p.Code, 0, 0, 0, 0)
-	// value = Site + delta - (Slot + off + 4 + tail), P = Slot + off.
+	b.p.Code = append(b.p.Code, zeros[:n]...)
+	return off
+}
+
+var zeros [8]byte
+
+// relAt makes the four bytes at off a field as rel describes it. Its value is
+// Site + delta - (Slot + off + 4 + tail), and P = Slot + off. It must be in
+// [-2^31, 2^31), which bounds Slot - Site.
+func (b *planner) relAt(off, tail int, delta int64) {
+	a := delta - 4 - int64(tail)
+	check := fixups.CheckWrap
+	if b.a.m64 {
+		check = fixups.CheckSigned
+		d := a - int64(off)
+		b.min = max(b.min, d-math.MaxInt32)
+		b.max = min(b.max, d-math.MinInt32)
+	}
 	b.p.Relocs = append(b.p.Relocs, fixups.Reloc{
-		Addend: delta - 4 - int64(tail), Off: uint16(off), Size: 4, Bits: 32, PCRel: true, Check: check,
+		Addend: a, Off: uint16(off), Size: 4, Bits: 32, PCRel: true, Check: check,
 	})
 }
 
@@ -114,24 +131,14 @@ func (b *planner) jumpTo(delta int64) fixups.Program {
 }
 
 // reach is where the slot may be: the range of Slot - Site in which every
-// checked field fits. A field holds Site + Addend - Slot - Off, which must be in
-// [-2^31, 2^31).
+// checked field fits.
 func (b *planner) reach() {
-	r := &b.p.Reach
-	*r = fixups.Reach{Min: math.MinInt64, Max: math.MaxInt64}
 	if !b.a.m64 {
-		*r = fixups.Reach{Min: -math.MaxUint32, Max: math.MaxUint32}
+		b.p.Reach = fixups.Reach{Min: -math.MaxUint32, Max: math.MaxUint32}
 		return
 	}
-	for i := range b.p.Relocs {
-		x := &b.p.Relocs[i]
-		if x.PCRel && x.Check == fixups.CheckSigned {
-			d := x.Addend - int64(x.Off)
-			r.Min = max(r.Min, d-math.MaxInt32)
-			r.Max = min(r.Max, d-math.MinInt32)
-		}
-	}
-	b.p.Far = r.Min == math.MinInt64
+	b.p.Reach = fixups.Reach{Min: b.min, Max: b.max}
+	b.p.Far = b.min == math.MinInt64
 }
 
 // Programs that depend on the site's length alone are made once.

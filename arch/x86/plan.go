@@ -1,6 +1,9 @@
 package x86
 
 import (
+	"encoding/binary"
+	"math"
+
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
@@ -55,7 +58,7 @@ func (b *planner) slotless() fixups.Reason {
 
 func (b *planner) slot(f fixups.Form, near bool) fixups.Reason {
 	b.reset(f)
-	b.near = near
+	b.near, b.min, b.max = near, math.MinInt64, math.MaxInt64
 	if f == fixups.FormStep {
 		b.p.Stop = b.env.Stop
 	}
@@ -167,9 +170,11 @@ func (l *layout) highByte(n int) bool {
 
 // signed reads the n-byte signed number at off.
 func signed(code *[16]byte, off, n int) int64 {
-	var v uint64
-	for i := n - 1; i >= 0; i-- {
-		v = v<<8 | uint64(code[off+i])
+	v := binary.LittleEndian.Uint64(code[8:])
+	if off < 8 {
+		v = binary.LittleEndian.Uint64(code[:])>>(8*off) | v<<(8*(7-off))<<8
+	} else {
+		v >>= 8 * (off - 8)
 	}
 	s := 64 - 8*n
 	return int64(v<<s) >> s

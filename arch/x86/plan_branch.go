@@ -94,8 +94,8 @@ func (b *planner) condJump(step bool) fixups.Reason {
 		b.bytes(0x66, 0x0f, 0x80|b.cond())
 		b.rel16(b.target())
 	case b.near:
-		b.bytes(0x0f, 0x80|b.cond())
-		b.rel(0, b.target())
+		b.p.Code = append(b.p.Code, 0x0f, 0x80|b.cond(), 0, 0, 0, 0)
+		b.relAt(2, 0, b.target())
 	default:
 		return b.farCond()
 	}

@@ -47,9 +47,11 @@ func (b *planner) reencode(step bool) fixups.Reason {
 func (b *planner) copyRIP() {
 	d := b.l.dispOff()
 	b.bytes(b.in.Bytes[:d]...)
+	lo, hi := b.min, b.max
 	b.rel(int(b.in.Len)-d-4, b.target())
 	if b.l.pfx(pfx67) {
 		b.p.Relocs[len(b.p.Relocs)-1].Check = fixups.CheckWrap
+		b.min, b.max = lo, hi
 	}
 	b.bytes(b.in.Bytes[d+4 : b.in.Len]...)
 }

@@ -14,8 +14,9 @@ const tailFar = 14
 func (b *planner) leave(delta int64) fixups.Reason {
 	switch {
 	case b.near:
-		b.bytes(0xe9)
-		b.rel(0, delta)
+		off := len(b.p.Code)
+		b.p.Code = append(b.p.Code, 0xe9, 0, 0, 0, 0)
+		b.relAt(off+1, 0, delta)
 	case b.env.ExecuteOnly:
 		return b.leaveByStack(delta)
 	default:
