@@ -34,10 +34,25 @@ func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 	if d != uint64(signed(&in.Bytes, off, n))+uint64(in.Len) || d <= uint64(in.Len) {
 		return reloc.ShapeOwn
 	}
-	clearBytes(key, off, n)
-	key[1] |= addressClass(in.Target) << 56
+	// The reach is what two ranges have in common, that of a field for the target
+	// and that of the tail. Which of them bounds it depends on which side the
+	// target is on; within the length of a slot it depends on D itself.
+	class := addressClass(in.Target)
+	switch {
+	case d+nearby <= 2*nearby:
+	case int64(d) < 0:
+		clearBytes(key, off, n)
+		class |= 16
+	default:
+		clearBytes(key, off, n)
+		class |= 32
+	}
+	key[1] |= class << 56
 	return reloc.ShapeKeyed
 }
+
+// nearby is more than the distance between any two fields of slot code.
+const nearby = 64
 
 // mayEmulatePlain reports whether a plain instruction may have an emulate form,
 // which depends on its registers: the opcodes of emulatePlain, and hint nops.
