@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/xol-go/xol/internal/testenv"
 )
 
 // openReal opens a program of the machine, or skips.
@@ -107,10 +109,7 @@ func TestLibraries(t *testing.T) {
 
 // TestAgainstReadelf compares the ranges of .eh_frame with binutils.
 func TestAgainstReadelf(t *testing.T) {
-	readelf, err := exec.LookPath("readelf")
-	if err != nil {
-		t.Skip(err)
-	}
+	readelf := testenv.Tool(t, "readelf")
 	for _, path := range append([]string{"/bin/ls"}, libraries...) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			f := openReal(t, path)
@@ -167,10 +166,7 @@ func main() { os.Exit(add(len(os.Args), -1)) }
 // buildGo builds the tiny program and returns its path.
 func buildGo(t *testing.T, arch string, args ...string) string {
 	t.Helper()
-	gotool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip(err)
-	}
+	gotool := testenv.Tool(t, "go")
 	dir := t.TempDir()
 	for name, content := range map[string]string{"main.go": tinyProgram, "go.mod": "module tiny\n\ngo 1.26\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
@@ -355,10 +351,7 @@ func TestMaps(t *testing.T) {
 
 // TestMappingSymbolsReal cross-compiles literal pools, where there is a compiler.
 func TestMappingSymbolsReal(t *testing.T) {
-	gcc, err := exec.LookPath("aarch64-linux-gnu-gcc")
-	if err != nil {
-		t.Skip(err)
-	}
+	gcc := testenv.Tool(t, "aarch64-linux-gnu-gcc")
 	dir := t.TempDir()
 	src := filepath.Join(dir, "a.s")
 	asm := ".globl f\n.type f,%function\nf: ldr x0, 1f\n ret\n1: .quad 0x1122334455667788\n nop\n.size f,.-f\n"
@@ -401,10 +394,7 @@ func TestCrossC(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.arch, func(t *testing.T) {
-			gcc, err := exec.LookPath(c.triple + "-gcc")
-			if err != nil {
-				t.Skip(err)
-			}
+			gcc := testenv.Tool(t, c.triple+"-gcc")
 			dir := t.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, "a.c"), []byte(crossSource), 0o644); err != nil {
 				t.Fatal(err)
