@@ -57,8 +57,6 @@ func (s *suite) extras(in *reloc.Insn) {
 			s.rep.add(ruleRows, in.Raw(), in.PC, "its row is %+v, Row(%d) is %+v", r, r.ID, same)
 		case r.Class != in.Class && (r.Class != fixups.ClassPlain || in.Class != fixups.ClassPCRelative):
 			s.rep.add(ruleRows, in.Raw(), in.PC, "class %v, but row %d says %v", in.Class, r.ID, r.Class)
-		case r.Hazards&^in.Hazards != 0:
-			s.rep.add(ruleRows, in.Raw(), in.PC, "lacks hazards %s of row %d", hazards(r.Hazards&^in.Hazards), r.ID)
 		}
 	}
 	if g, ok := s.a.(reloc.Registerer); ok {
@@ -118,12 +116,4 @@ func (s *suite) generator() {
 			s.rep.add(ruleGenerator, b[1:], s.pcs[0], "it decodes as %s", answer(&in, err))
 		}
 	}
-}
-
-func hazards(h fixups.Hazards) string {
-	s := ""
-	for x := range h.All() {
-		s += " " + x.String()
-	}
-	return s
 }
