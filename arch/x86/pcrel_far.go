@@ -22,6 +22,7 @@ func (b *planner) farJump() fixups.Reason {
 	switch {
 	case b.env.AllowLost && b.ownDest(&use):
 	case b.lowAbsolute():
+	case b.lowAddr32():
 	case b.deadReg(&use):
 	default:
 		return b.spill(&use)
@@ -220,6 +221,43 @@ func (b *planner) lowAbsolute() bool {
 	}
 	b.p.Strategy = fixups.StrategyAbsolute
 	return true
+}
+
+// lowAddr32 serves data between 2 and 4 GiB: with an address-size prefix the
+// displacement is taken modulo 2^32, so there is one for every slot. The field is
+// filled in twice: first with the address itself, which is where placing checks
+// that it still lies below 4 GiB, then with the displacement. Instructions to
+// which the prefix means more than the operand's address are left out.
+func (b *planner) lowAddr32() bool {
+	if m := b.in.PC + uint64(b.target()); m>>32 != 0 || b.in.Len >= longest || b.addrSizeMatters() {
+		return false
+	}
+	b.p.Strategy = fixups.StrategyAbsolute
+	b.start()
+	d := b.l.dispOff()
+	b.bytes(0x67)
+	b.bytes(b.in.Bytes[:d]...)
+	off := uint16(b.grow(4))
+	tail := int64(int(b.in.Len) - d - 4)
+	b.p.Relocs = append(b.p.Relocs,
+		fixups.Reloc{Addend: b.target(), Off: off, Size: 4, Bits: 32, Check: fixups.CheckUnsigned},
+		fixups.Reloc{Addend: b.target() - 4 - tail, Off: off, Size: 4, Bits: 32, PCRel: true, Check: fixups.CheckWrap})
+	b.bytes(b.in.Bytes[d+4 : b.in.Len]...)
+	return true
+}
+
+// addrSizeMatters reports whether the address size is also that of a register
+// operand (MOVDIR64B, ENQCMD, ENQCMDS; also as EVEX) or not allowed (the bound
+// instructions, 0F 1A and 1B).
+func (b *planner) addrSizeMatters() bool {
+	op := b.l.opcode()
+	switch b.l.opmap() {
+	case 1:
+		return op == 0x1a || op == 0x1b
+	case 2, 4:
+		return op == 0xf8
+	}
+	return false
 }
 
 // spill saves a register below the zone, with the stack pointer moved there

@@ -105,13 +105,7 @@ func (b *planner) standInWritten(base, r int) fixups.Reason {
 // readRAX moves the word at the operand's address into rax, whose old value is
 // pushed at R - z.
 func (b *planner) readRAX(z int64) {
-	b.pushed(0)
-	b.moveSP(-z)
-	if z != 0 {
-		b.pushed(z)
-	}
-	b.bytes(0x50)
-	b.pushed(z + 8)
+	b.saveRAX(z)
 	b.moffs(move{load: true, size: 8})
 	b.spilled(fixups.StateStart, z, 0)
 }
@@ -147,7 +141,10 @@ func (b *planner) popRIP() fixups.Reason {
 	b.p.Stack = 8
 	rax, sp := fixups.R(RAX), b.sp()
 	next := mov(fixups.PC(), fixups.SitePlus(b.next()))
-	b.readRAX8(z)
+	b.saveRAX(z)
+	b.bytes(0x48, 0x8b, 0x84, 0x24)
+	b.constant(z+8, 4)
+	b.spilled(fixups.StateStart, z, 0)
 	b.moffs(move{size: 8})
 	b.point(fixups.StatePart, nil, b.p.Program(load(rax, sp, 8), add(sp, sp, z+16), next))
 	b.bytes(0x58)
@@ -156,8 +153,8 @@ func (b *planner) popRIP() fixups.Reason {
 	return b.tail(b.next())
 }
 
-// readRAX8 pushes rax at R - z and loads the word at R.
-func (b *planner) readRAX8(z int64) {
+// saveRAX begins a plan: it pushes rax at R - z.
+func (b *planner) saveRAX(z int64) {
 	b.pushed(0)
 	b.moveSP(-z)
 	if z != 0 {
@@ -165,9 +162,6 @@ func (b *planner) readRAX8(z int64) {
 	}
 	b.bytes(0x50)
 	b.pushed(z + 8)
-	b.bytes(0x48, 0x8b, 0x84, 0x24)
-	b.constant(z+8, 4)
-	b.spilled(fixups.StateStart, z, 0)
 }
 
 // farJumpRIP is JMP [rip]: the target is put on the stack below the zone, and RET

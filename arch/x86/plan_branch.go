@@ -2,7 +2,8 @@ package x86
 
 import "github.com/xol-go/xol/fixups"
 
-// jump moves JMP rel8 and rel32, and JMPABS, whose target is a constant.
+// jump moves JMP rel8 and rel32, and JMPABS and the far JMP, whose targets are
+// constants.
 //
 // A stepped copy has a zero displacement, so it ends where any copy does and the
 // branch is post's; self branches are no special case, and the copy keeps its
@@ -12,7 +13,7 @@ func (b *planner) jump(step bool) fixups.Reason {
 		return r
 	}
 	if !b.l.has(flagRelImm) {
-		if b.isJMPABS() {
+		if b.isJMPABS() || b.isJMPF() {
 			return b.asIs(step)
 		}
 		return fixups.ReasonUnknown
@@ -71,6 +72,10 @@ func (q *steps) atStop(b *planner, n int64, k int) {
 		return
 	}
 	q.add(skip(k, fixups.T(1), fixups.CondNE, fixups.SlotPlus(n), b.width()))
+}
+
+func (b *planner) isJMPF() bool {
+	return !b.a.m64 && b.l.opmap() == 0 && b.l.opcode() == 0xea
 }
 
 func (b *planner) isJMPABS() bool { return b.l.enc() == encREX2 && b.l.opcode() == 0xa1 }

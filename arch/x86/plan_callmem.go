@@ -19,13 +19,13 @@ func (b *planner) callMem() fixups.Reason {
 	farRIP := b.l.has(flagRIPRel) && !b.near && !b.l.pfx(pfx67)
 	z := b.zone()
 	switch {
-	case b.env.Short && !farRIP && z == 0 && !(b.spBased() && b.disp() < 0):
+	case b.env.Short && !farRIP && b.l.mod() != 3 && z == 0 && !(b.spBased() && b.disp() < 0):
 		return b.callMemShort()
 	case !b.env.Spill, b.env.Lang == reloc.LangGo:
 		return fixups.ReasonNoScratch
 	case z == 0:
 		return b.callMemTight(farRIP)
-	case z < 8:
+	case z < 8, !b.a.m64 && b.l.mod() == 3:
 		return fixups.ReasonNoScratch
 	}
 	return b.callMemZone(farRIP, z)
@@ -86,12 +86,22 @@ func (b *planner) spMoveSize(n int64) int {
 }
 
 // pushTarget pushes the operand, read with the stack pointer at R - z but meant
-// with it at R.
+// with it at R. A register operand is the stack pointer itself.
 func (b *planner) pushTarget(farRIP bool, z int64) {
-	if farRIP {
+	switch {
+	case b.l.mod() == 3 && z != 0:
+		b.saveRAX(z)
+		b.bytes(0x48, 0x8d, 0x84, 0x24)
+		b.constant(z+8, 4)
+		b.spilled(fixups.StateStart, z, 0)
+		b.bytes(0x48, 0x87, 0x04, 0x24)
+	case b.l.mod() == 3:
+		b.start()
+		b.bytes(0x54)
+	case farRIP:
 		b.readRAX(z)
 		b.bytes(0x48, 0x87, 0x04, 0x24)
-	} else {
+	default:
 		b.start()
 		b.moveSP(-z)
 		if z != 0 {

@@ -136,11 +136,12 @@ func (b *planner) indirectFromSlot() fixups.Reason {
 }
 
 // callReg pushes the return address and jumps to the register. The stack pointer
-// as the target would be changed by the push.
+// as the target would be changed by the push, so it is treated as an operand in
+// memory.
 func (b *planner) callReg() fixups.Reason {
 	n := b.l.rmField()
 	if n == 4 {
-		return fixups.ReasonNoScratch
+		return b.callMem()
 	}
 	b.p.Strategy = fixups.StrategyReEncode
 	b.start()

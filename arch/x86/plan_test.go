@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/xol-go/xol/fixups"
@@ -69,6 +70,8 @@ func TestJumpCode(t *testing.T) {
 		{"call original", "ff1500010000", "488d642480" + "50" + "48a106014000127f0000" + "48870424" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "06004000127f0000", spill},
 		{"call slot", "ff1500010000", "488d642480" + "50" + "48a106014000127f0000" + "4889842480000000" + "58" + "488da42480000000" + "ff5424f8" + "ff250000000006004000127f0000", reloc.Env{Spill: true, Return: fixups.ReturnsSlot}},
 		{"call [rsp+8]", "ff542408", "488d642480" + "ffb42488000000" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "04004000127f0000", spill},
+		{"call rsp", "ffd4", "488d642480" + "50" + "488d842488000000" + "48870424" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "02004000127f0000", spill},
+		{"call rsp, kernel", "ffd4", "54" + "ff3424" + "c744240802004000" + "c744240c127f0000" + "c3", reloc.Env{Spill: true, Mode: reloc.ModeKernel}},
 		{"call [rax+8], kernel", "ff5008", "ff7008" + "ff3424" + "c744240803004000" + "c744240c127f0000" + "c3", reloc.Env{Spill: true, Mode: reloc.ModeKernel}},
 		{"call rel", "e800010000", "ff350e000000" + "ff250000000005014000127f0000" + "05004000127f0000", none},
 		{"call rel, execute only", "e800010000", "6805004000" + "c7442404127f0000" + "488d642480" + "6805014000" + "c7442404127f0000" + "c28000", reloc.Env{ExecuteOnly: true, Spill: true}},
@@ -107,6 +110,35 @@ func TestJumpCode(t *testing.T) {
 		got, err := fixups.Place(nil, p, at)
 		if h := hex.EncodeToString(got); err != nil || h != tt.want {
 			t.Errorf("%s: %s:\n got %s %v\nwant %s", tt.name, tt.site, h, err, tt.want)
+		}
+	}
+}
+
+// Data in the lowest or highest 2 GiB, and between 2 and 4 GiB, is in reach from
+// every slot. The check of the field holds if the site has moved up.
+func TestLowData(t *testing.T) {
+	for _, tt := range []struct {
+		name, site, want string
+		pc               uint64
+	}{
+		{"low", "c5fc580500010000", "c5fc580425" + "08114000", 0x401000},
+		{"negative", "48810500ffffff78563412", "48810425" + "0b0f0081" + "78563412", 0xffffffff81001000},
+		{"2 to 4 GiB", "0fb10d00010000", "670fb10d" + "ff0f80bf", 0x80001000},
+	} {
+		p, _, err := planOf(t, AMD64, tt.pc, tt.site, reloc.Env{Forms: fixups.FormJump.Bit()})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		got, err := fixups.Place(nil, p, fixups.Bases{Site: tt.pc, Slot: 0x7f12c0800100})
+		if h := hex.EncodeToString(got); err != nil || !strings.HasPrefix(h, tt.want) {
+			t.Errorf("%s:\n got %s %v\nwant %s", tt.name, h, err, tt.want)
+		}
+		if !p.Far || p.Strategy != fixups.StrategyAbsolute {
+			t.Errorf("%s: far %v, strategy %v", tt.name, p.Far, p.Strategy)
+		}
+		if _, err := fixups.Place(nil, p, fixups.Bases{Site: 0x7f12_0000_1000, Slot: 0x7f12c0800100}); err == nil {
+			t.Errorf("%s: placed although the site has moved", tt.name)
 		}
 	}
 }
@@ -165,6 +197,7 @@ func TestRefusals(t *testing.T) {
 		{"c3", reloc.Env{Forms: emulate, SHSTK: reloc.On}, fixups.ReasonShadowStack},
 		{"ff2500010000", reloc.Env{Forms: jump, SHSTK: reloc.On, Spill: true}, fixups.ReasonShadowStack},
 		{"ffd4", reloc.Env{Forms: jump}, fixups.ReasonNoScratch},
+		{"ff10", reloc.Env{Forms: jump, Short: true}, fixups.ReasonNoScratch},
 		{"eb00", reloc.Env{Forms: jump, ExecuteOnly: true}, fixups.ReasonNoScratch},
 		{"c3", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonUnknown},
 	} {

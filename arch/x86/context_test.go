@@ -1,0 +1,78 @@
+package x86
+
+import (
+	"testing"
+
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// The site is the instruction at off in code.
+func TestContext(t *testing.T) {
+	const base = 0x401000
+	for _, tt := range []struct {
+		name, code string
+		off        uint64
+		a          *Arch
+		adjacent   bool
+	}{
+		{"behind mov ss,ax", "554889e5" + "4883ec10" + "90909090" + "8ed0" + "4889d4", 14, AMD64, true},
+		{"behind mov ss,[rdi]", "554889e5" + "4883ec10" + "90909090" + "8e17" + "4889d4", 14, AMD64, true},
+		{"two behind", "554889e5" + "4883ec10" + "90909090" + "8ed0" + "4889d4" + "90", 17, AMD64, false},
+		{"mov ds", "554889e5" + "4883ec10" + "90909090" + "8ed8" + "4889d4", 14, AMD64, false},
+		{"its bytes in a constant", "5589e5" + "90909090" + "b888888ed0" + "90", 12, AMD64, false},
+		{"pop ss", "5589e5" + "90909090" + "17" + "89d4", 8, I386, true},
+		{"pop ss's byte in a constant", "5589e5" + "90909090" + "b800000017" + "89d4", 12, I386, false},
+		{"Xen's mark", "0f0b78656e" + "0fa2", 5, AMD64, true},
+		{"KVM's mark", "0f0b6b766d" + "0fa2", 5, AMD64, true},
+		{"ud2 alone", "0f0b909090" + "0fa2", 5, AMD64, false},
+		{"nothing before", "90", 0, AMD64, false},
+	} {
+		code := unhex(t, tt.code)
+		env := reloc.Env{Code: &reloc.Text{Addr: base, Data: code}}
+		var in reloc.Insn
+		err := reloc.Analyze(&in, tt.a, code[tt.off:], base+tt.off, &env)
+		if adjacent := err == fixups.ReasonAdjacent; adjacent != tt.adjacent || err != nil && !adjacent {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if in.Hazards.Has(fixups.HazardAdjacent) != tt.adjacent {
+			t.Errorf("%s: hazards %b", tt.name, in.Hazards)
+		}
+	}
+}
+
+// Hazards of protections that are known to be off are dropped.
+func TestContextDropsHazards(t *testing.T) {
+	env := reloc.Env{Code: &reloc.Text{}, SHSTK: reloc.Off, IBT: reloc.Off}
+	var in reloc.Insn
+	if err := reloc.Analyze(&in, AMD64, unhex(t, "ffd0"), 0x401000, &env); err != nil {
+		t.Fatal(err)
+	}
+	if in.Hazards.Has(fixups.HazardShadowStack) || in.Hazards.Has(fixups.HazardLandingPad) || !in.Hazards.Has(fixups.HazardPushesPC) {
+		t.Errorf("hazards %b", in.Hazards)
+	}
+}
+
+func TestPatch(t *testing.T) {
+	both := fixups.PatchTrap | fixups.PatchBranch
+	for _, tt := range []struct {
+		code string
+		env  reloc.Env
+		want fixups.Patch
+	}{
+		{"90", reloc.Env{}, both},
+		{"f30f1efa", reloc.Env{}, fixups.PatchTrap},
+		{"f30f1efa", reloc.Env{IBT: reloc.On}, fixups.PatchTrap},
+		{"f30f1efa", reloc.Env{IBT: reloc.Off}, both},
+		{"f30f1efb", reloc.Env{}, fixups.PatchTrap},
+		{"0f1efa", reloc.Env{}, both},
+	} {
+		var in reloc.Insn
+		if err := AMD64.Decode(&in, unhex(t, tt.code), 0x401000); err != nil {
+			t.Fatal(err)
+		}
+		if got := AMD64.Patch(&in, &tt.env); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.code, got.Names(), tt.want.Names())
+		}
+	}
+}
