@@ -57,19 +57,29 @@ static void *contexts[2];
 
 /*
  * LLVM reads a lock or repeat prefix that its tables do not know beside the
- * opcode as an instruction of its own, and other prefixes that have no effect.
+ * opcode as an instruction of its own, and other prefixes that have no effect. The answer is 2
+ * for the former, 1 for the latter, 0 if there is more than prefixes.
  */
 static int is_lone_prefix(const char *s)
 {
 	static const char *names[] = { "lock", "rep", "repne", "xacquire", "xrelease", "data16", "addr16",
 				       "addr32", "cs", "ds", "es", "fs", "gs", "ss", "rex64", "notrack" };
+	int kind = 0;
 
-	while (*s == '\t' || *s == ' ')
-		s++;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(s, names[i]))
-			return *s == 'l' || *s == 'r' || *s == 'x' ? 2 : 1;
-	return 0;
+	for (;;) {
+		size_t n, i;
+
+		s += strspn(s, "\t ");
+		n = strcspn(s, "\t ");
+		if (!n)
+			return kind;
+		for (i = 0; i < sizeof names / sizeof *names; i++)
+			if (strlen(names[i]) == n && !memcmp(s, names[i], n))
+				break;
+		if (i == sizeof names / sizeof *names)
+			return 0;
+		kind = kind == 1 || i > 4 ? 1 : 2;
+	}
 }
 
 /*

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package relocgen
+
+import "time"
+
+var began = time.Now()
+
+func threadTime() time.Duration { return time.Since(began) }
