@@ -323,7 +323,7 @@ func reseal(data []byte) {
 }
 
 // exercise uses all of a table that was accepted: nothing may panic.
-func exercise(t *testing.T, data []byte) {
+func exercise(t *testing.T, data []byte) (accepted bool) {
 	t.Helper()
 	v, err := OpenBinary(data)
 	if err != nil {
@@ -331,7 +331,7 @@ func exercise(t *testing.T, data []byte) {
 		if !errors.Is(err, ErrBinary) || !errors.As(err, &fe) || fe.Offset < 0 || fe.Offset > len(data) {
 			t.Fatalf("%#v", err)
 		}
-		return
+		return false
 	}
 	var e Entry
 	var dst []byte
@@ -355,6 +355,7 @@ func exercise(t *testing.T, data []byte) {
 	if n != v.Len() {
 		t.Fatalf("%d entries, counted %d", v.Len(), n)
 	}
+	return true
 }
 
 // TestBinaryHostile changes every byte of a table in several ways.
@@ -364,9 +365,12 @@ func TestBinaryHostile(t *testing.T) {
 	table.Entries = append(table.Entries, branch(1<<50, 100), plainEntry(1<<50+5, 0x90))
 	good := encode(t, table)
 	data := bytes.Clone(good)
-	accepted := 0
+	accepted, changes := 0, 4
+	if testing.Short() {
+		changes = 1
+	}
 	for i := range data {
-		for _, x := range []byte{1, 0x80, 0xff, byte(g.Uint32()) | 2} {
+		for _, x := range []byte{1, 0x80, 0xff, byte(g.Uint32()) | 2}[:changes] {
 			data[i] ^= x
 			if i < binCRCOffset || i >= binCRCOffset+4 {
 				if _, err := OpenBinary(data); err == nil {
@@ -374,8 +378,7 @@ func TestBinaryHostile(t *testing.T) {
 				}
 				reseal(data)
 			}
-			exercise(t, data)
-			if _, err := OpenBinary(data); err == nil {
+			if exercise(t, data) {
 				accepted++
 			}
 			copy(data, good)

@@ -16,6 +16,17 @@
 // (the instruction boundaries of the slot code, each with the programs that
 // bring a thread back to the site or forward to its end).
 //
+// A [Table] holds an [Entry] for each site of an object file, with a [Verdict]
+// for each form. It is written as JSON, as JSON lines, and in a binary format
+// that is used where it lies ([OpenBinary], [Encoder]); docs/format.md defines
+// all three, and the text of steps ([ParseStep]).
+//
+// # Untrusted input
+//
+// [DecodeJSON], [DecodeJSONL] and [OpenBinary] accept nothing that [Entry.Check]
+// would refuse. What they accept can be placed and run without a panic, and
+// every program ends after at most 32 steps.
+//
 // # Protocol
 //
 // docs/design.md, section "Protocol", says what a consumer does for each form;

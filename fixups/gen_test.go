@@ -236,11 +236,19 @@ func (g gen) slot(p *Plan) {
 	}
 }
 
+// hazards returns a set of a few.
+func (g gen) hazards() (s Hazards) {
+	for range g.IntN(5) {
+		s |= Hazard(g.IntN(int(HazardContextUnknown) + 1)).Bit()
+	}
+	return s
+}
+
 // entry returns what Check accepts, without text.
 func (g gen) entry(pc uint64) Entry {
 	n := 1 + g.IntN(15)
 	e := Entry{PC: pc, Bytes: g.bytes(n), Len: uint8(n), Class: Class(g.IntN(15)), Patch: Patch(g.IntN(4)),
-		Hazards: Hazards(g.Uint64()) & Hazards(g.Uint64()) & (HazardContextUnknown.Bit()<<1 - 1)}
+		Hazards: g.hazards()}
 	if g.bool() {
 		e.HasTarget, e.Target = true, pc+uint64(g.val())
 	}
