@@ -320,7 +320,7 @@ func random(rnd *rand.Rand, code *[16]byte, m64 bool) {
 		code[i] = byte(rnd.Uint32())
 	}
 	heads := [...]string{"", "", "\xff", "\x8f\x05", "\x48\x8b", "\x4c\x8b", "\x0f\xb6", "\xe8", "\xe9", "\xeb", "\x74", "\x0f\x85", "\xe2",
-		"\x66", "\xf3", "\xc5\xfc\x58\x05", "\xc4\xe2\x43\xf6\x3d", "\x62\xf1\x7c\x48\x58\x05", "\x67", "\xf0\x0f\xb1\x0d", "\xd8", "\x8f\xe9\x78\xe1\x05", "\xd5"}
+		"\x66", "\xf3", "\xc5\xfc\x58\x05", "\xc4\xe2\x43\xf6\x3d", "\x62\xf1\x7c\x48\x58\x05", "\x67", "\xf0\x0f\xb1\x0d", "\xd8", "\x8f\xe9\x78\xe1\x05", "\xd5", "\xc5", "\xc4", "\x62", "\x62\xf4", "\x0f\x0f\x05", "\xc4\xe2\x7d\x18\x05", "\xd5\x7f", "\x62\xd1", "\x48\x0f\x38"}
 	n := copy(code[:], heads[rnd.IntN(len(heads))])
 	if rnd.IntN(3) == 0 {
 		code[n+1] = code[n+1]&0x38 | 5 // a rip-relative operand, often
@@ -342,6 +342,7 @@ func TestPlanProperties(t *testing.T) {
 		n = 20_000
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
+	rebased = map[[2]int]int{}
 	var p reloc.Plan
 	plans := map[fixups.Form]int{}
 	for range n {
@@ -378,6 +379,13 @@ func TestPlanProperties(t *testing.T) {
 			t.Errorf("only %d plans of form %v", plans[f], f)
 		}
 	}
+	for enc := encLegacy; enc <= enc3DNow; enc++ {
+		for high := range 2 {
+			if n := rebased[[2]int{enc, high}]; n < 10 && !testing.Short() {
+				t.Errorf("only %d copies of encoding %d with another base, r8 to r15: %d", n, enc, high)
+			}
+		}
+	}
 }
 
 // checkPlan holds a plan against what every plan must keep.
@@ -395,6 +403,7 @@ func checkPlan(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc.P
 	checkPrograms(t, p)
 	checkBoundaries(t, a, p)
 	checkReach(t, a, in, p)
+	checkRebased(t, a, in, p)
 	if env.Slots == reloc.SlotsRange && (p.Reach.Min > env.SlotMin || p.Reach.Max < env.SlotMax) && a.m64 {
 		t.Error("the range asked for is not in reach")
 	}
@@ -476,6 +485,48 @@ func checkBoundaries(t *testing.T, a *Arch, p *reloc.Plan) {
 	if p.Form == fixups.FormStep && p.PointAt(uint64(p.CopyLen)) == nil || last < 0 {
 		t.Errorf("no point where the stop is expected, %d", p.CopyLen)
 	}
+}
+
+// rebased is how many copies with another base checkRebased has seen, by encoding
+// and by whether the base is r8 to r15.
+var rebased map[[2]int]int
+
+// checkRebased decodes a copy whose operand is in a scratch register: it is the
+// site's encoding, of which the scratch register is the only thing that is new.
+func checkRebased(t *testing.T, a *Arch, in *reloc.Insn, p *reloc.Plan) {
+	t.Helper()
+	if in.Class != fixups.ClassPCRelative || p.Strategy != fixups.StrategyDeadReg && (p.Strategy != fixups.StrategyOwnDest || p.Lost.IsEmpty()) {
+		return
+	}
+	code, base := p.Code, fixups.RegNone
+	if p.Form == fixups.FormStep {
+		base = p.Pre[1].Dst.Reg
+	} else {
+		base = a.general(int(code[0]&1)<<3 | int(code[1]&7)) // of the mov before
+		code = code[p.Points[1].Off:]
+	}
+	var out reloc.Insn
+	if err := a.Decode(&out, code, testSite); err != nil {
+		t.Errorf("copy %x: %v", code, err)
+		return
+	}
+	var was, is reloc.RegUse
+	a.Registers(&was, in)
+	a.Registers(&is, &out)
+	if was.Reads.Has(base) || was.Writes.Has(base) && p.Strategy == fixups.StrategyDeadReg {
+		t.Errorf("copy %x: the instruction uses %s", code, a.info.Regs.Name(base))
+	}
+	was.Reads.Add(base)
+	from, to := lay(in), lay(&out)
+	if was != is || in.Row != out.Row || from.seg() != to.seg() || from.aaa() != to.aaa() || from.bc() != to.bc() ||
+		from.opSize() != to.opSize() || out.Class != fixups.ClassPlain && out.Class != in.Class {
+		t.Errorf("copy %x says something else: %+v, %+v", code, was, is)
+	}
+	high := 0
+	if base >= 8 && base < 16 {
+		high = 1
+	}
+	rebased[[2]int{from.enc(), high}]++
 }
 
 // checkReach places the plan at the ends of its reach, where it must fit, and one
