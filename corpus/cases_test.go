@@ -25,7 +25,7 @@ func TestCasesAgainstPorts(t *testing.T) {
 	for c := range corpus.All() {
 		a, ok := arch.ByName(c.Arch)
 		if !ok {
-			continue // no port yet: TestEveryArch says which
+			continue // the cases wait for their port
 		}
 		for _, r := range checkCase(a, c) {
 			switch listed := pending[[2]string{c.Key(), r.what}]; {
