@@ -13,7 +13,11 @@ import (
 func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	in.PC = pc
 	if len(code) >= 16 {
-		return a.decode(in, (*[16]byte)(code), 16)
+		p := (*[16]byte)(code)
+		if a.common(in, p) {
+			return nil
+		}
+		return a.decode(in, p, 16)
 	}
 	// Behind the end zeros are decoded; what depends on them is answered
 	// truncated, because every answer knows how many bytes it rests on.
@@ -22,42 +26,77 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	return a.decode(in, &buf, n)
 }
 
-// decode takes the ways of nearly all code: an opcode of map 0 or 1, with REX
-// or without.
-func (a *Arch) decode(in *reloc.Insn, p *[16]byte, n int) error {
-	var l1 uint64
-	pos := 0
-	b := p[0]
-	if b&0xf0 == 0x40 && a.m64 {
-		l1 = rexBits[b&15] | pfxREX
-		pos, b = 1, p[1]
+// common decodes most of real code: an opcode of map 0 or 1 behind nothing but a
+// REX prefix. It has no branch that the bytes decide but those on 0F and on
+// pc-relative operands, and works in registers: the length, on which the next
+// instruction waits, is a chain of two loads. ok is false for all that needs a
+// second look; then [Arch.decode] starts afresh, and where both can, both do the
+// same.
+func (a *Arch) common(in *reloc.Insn, p *[16]byte) (ok bool) {
+	lo, hi := binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])
+	w := lo
+	pos := a.rexMask & (((w>>4&15 ^ 4) - 1) >> 63) // 1 behind a REX
+	l1 := a.addrLog[0] | rexBits[w&15]&-pos | pos*pfxREX
+	w >>= pos * 8 & 63
+	pg, l0 := a.maps.legacy[0][0], a.modeFlag
+	if byte(w) == 0x0f {
+		pg, l0 = a.maps.legacy[1][0], l0|1<<l0Map
+		pos++
+		w >>= 8
 	}
-	switch a.lead[b] {
-	case leadOpcode:
-		return a.finish(in, p, n, pos, a.maps.legacy[0][0][b], 0, l1)
-	case lead0F:
-		b = p[pos+1]
-		if b&0xf8 != 0x38 && b != 0x0f {
-			return a.finish(in, p, n, pos+1, a.maps.legacy[1][0][b], 1<<l0Map, l1)
-		}
+	d := uint64(pg[byte(w)])
+	has := d / descModRM & 1
+	m := w >> 8 & 0xff & -has
+	mt := uint64(a.modRM[0][m]) & -has
+	disp := mt&modDisp | ((w>>16&7^5)-1)>>63&(mt/modBase)<<2 // SIB base 101 without mod: 4
+	end := pos + 1 + has + mt/modSIB&1
+	imm := uint64(immLen[d>>descImm&15][a.opLog[d>>descSize&3][l1>>l1W&1<<1]&3])
+	immOff := end + disp
+	n := immOff + imm
+	row := leaves[d&descBase+uint64(shapeOf[d>>descShape&7][m])]
+	f := facts[row]
+	if d&descCommon == 0 || f&factSeldom != 0 || row == 0 || n > 15 {
+		return false
 	}
-	return a.decodeAny(in, p, n)
+	l0 |= w&0xff | m<<8 | pos<<l0OpcodeOff | (pos+1)&-has<<l0ModRMOff | end<<l0DispOff | disp<<l0DispLen |
+		immOff<<l0ImmOff | imm<<l0ImmLen | mt&(modSIB|modRIP|modMem)<<(l0Flags-modShift)
+	l1 |= uint64(a.opLog[f>>factSize&3][l1>>l1W&1<<1]) << l1Op
+	in.Ext[0], in.Ext[1] = l0, l1
+	k := &keep[n&15]
+	binary.LittleEndian.PutUint64(in.Bytes[:8], lo&k[0])
+	binary.LittleEndian.PutUint64(in.Bytes[8:], hi&k[1])
+	in.Target, in.Hazards = 0, fixups.Hazards(f&factHazards)
+	in.Row, in.Len, in.AltLen, in.Class = uint32(row), uint8(n), 0, fixups.Class(f>>factClass&15)
+	in.Flags = flagsOf(f, l0)
+	if f&factRel|mt&modRIP != 0 {
+		a.relative(in, f, l0, l1)
+	}
+	return true
 }
 
-// decodeAny takes all ways.
-func (a *Arch) decodeAny(in *reloc.Insn, p *[16]byte, n int) error {
+// flagsOf is Continues and Accesses.
+func flagsOf(f, l0 uint64) reloc.InsnFlags {
+	mem := l0 / (flagMem << l0Flags) & 1
+	return reloc.InsnFlags((^f / factStops & 1 * uint64(reloc.Continues)) | ((f/factAccess | mem&^(f/factAddrOnly)) & 1 * uint64(reloc.Accesses)))
+}
+
+// decode takes all ways. Of p, n bytes are code.
+func (a *Arch) decode(in *reloc.Insn, p *[16]byte, n int) error {
 	l1, pos := a.prefixes(p)
 	if pos == 15 {
 		return fail(in, n, 15)
 	}
 	b := p[pos&15]
-	l0 := uint64(max(pos-1, 0)) << l0PrefixOff
-	pp := l1 >> l1PP & 3
 	kind := a.lead[b]
 	if kind >= leadREX2 && (a.m64 || p[pos+1] >= 0xc0 || kind == leadXOP) {
 		if kind != leadXOP || p[pos+1]&0x1f >= 8 {
 			return a.vector(in, p, n, pos, kind, l1)
 		}
+	}
+	pp := l1 >> l1PP & 3
+	var l0 uint64
+	if l1&pfxREX != 0 {
+		l0 = uint64(pos-1) << l0PrefixOff
 	}
 	if kind != lead0F {
 		return a.finish(in, p, n, pos, a.maps.legacy[0][pp][b], l0, l1)
@@ -119,6 +158,7 @@ func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d uint32, l0, l1 
 	l1 |= a.addrLog[l1>>1&1]
 	leaf := uint(d & descBase)
 	end := uint(pos + 1)
+	dispOff := end
 	if d&descModRM != 0 {
 		m := p[end&15]
 		mt := uint(a.modRM[l1>>1&1][m])
@@ -132,9 +172,10 @@ func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d uint32, l0, l1 
 		if mt&modBase != 0 && p[(end-1)&15]&7 == 5 {
 			disp = 4
 		}
-		l0 |= uint64(end)<<l0DispOff | uint64(disp)<<l0DispLen
-		end += disp
+		l0 |= uint64(disp) << l0DispLen
+		dispOff, end = end, end+disp
 	}
+	l0 |= uint64(dispOff) << l0DispOff
 	row := leaves[leaf]
 	f := facts[row]
 	if unusual := l1&pfxLock | l0>>l0Enc&15 | f&factSeldom; row == 0 || unusual != 0 && !a.allowed(f, l0, l1) {
@@ -158,14 +199,12 @@ func (a *Arch) store(in *reloc.Insn, p *[16]byte, n int, end uint, d uint32, row
 	if imm >= immMoffs {
 		size8 = groupImm(imm, op, l0, l1)
 		if imm == immMoffs {
-			l0 |= uint64(end)<<l0DispOff | uint64(size8)<<l0DispLen
+			l0 |= uint64(size8) << l0DispLen
 			end, size8 = end+size8, 0
 		}
 	}
-	if size8 != 0 {
-		l0 |= uint64(end)<<l0ImmOff | uint64(size8)<<l0ImmLen
-		end += size8
-	}
+	l0 |= uint64(end)<<l0ImmOff | uint64(size8)<<l0ImmLen
+	end += size8
 	if int(end) > min(n, 15) {
 		return fail(in, n, int(end))
 	}
@@ -179,33 +218,36 @@ func (a *Arch) store(in *reloc.Insn, p *[16]byte, n int, end uint, d uint32, row
 
 // classify sets class, hazards, flags and target.
 func (a *Arch) classify(in *reloc.Insn, f, l0, l1 uint64) error {
-	haz := fixups.Hazards(f & factHazards)
-	class := fixups.Class(f >> factClass & 15)
-	flags := reloc.Continues &^ reloc.InsnFlags(f/factStops%2*uint64(reloc.Continues))
-	if f&factAccess != 0 || l0&(flagMem<<l0Flags) != 0 && f&factAddrOnly == 0 {
-		flags |= reloc.Accesses
-	}
+	in.Class = fixups.Class(f >> factClass & 15)
+	in.Hazards = fixups.Hazards(f & factHazards)
+	in.Flags = flagsOf(f, l0)
 	in.Target = 0
-	switch {
-	case f&(factRel|factAbs) != 0:
-		flags |= reloc.HasTarget
-		in.Target = a.branchTarget(in, f)
-	case l0&(flagRIPRel<<l0Flags) != 0:
-		flags |= reloc.HasTarget | reloc.PCOperand
-		haz |= hazReadsPC
-		if class == fixups.ClassPlain {
-			class = fixups.ClassPCRelative
-		}
-		in.Target = in.Next() + uint64(int64(int32(binary.LittleEndian.Uint32(in.Bytes[l0>>l0DispOff&15:]))))
-		if l1&pfx67 != 0 {
-			in.Target &= 1<<32 - 1
-		}
+	if f&(factRel|factAbs)|l0&(flagRIPRel<<l0Flags) != 0 {
+		a.relative(in, f, l0, l1)
 	}
-	in.Class, in.Hazards, in.Flags = class, haz, flags
 	if l1&l1Changing != 0 || f&factVW != 0 {
 		a.vary(in, f, l0, l1)
 	}
 	return nil
+}
+
+// relative sets the target of a branch, or what a pc-relative operand names. With
+// the prefix 67 the operand is relative to eip and wraps at 32 bits.
+func (a *Arch) relative(in *reloc.Insn, f, l0, l1 uint64) {
+	if f&(factRel|factAbs) != 0 {
+		in.Flags |= reloc.HasTarget
+		in.Target = a.branchTarget(in, f)
+		return
+	}
+	in.Flags |= reloc.HasTarget | reloc.PCOperand
+	in.Hazards |= fixups.HazardReadsPC.Bit()
+	if in.Class == fixups.ClassPlain {
+		in.Class = fixups.ClassPCRelative
+	}
+	in.Target = in.Next() + uint64(int64(int32(binary.LittleEndian.Uint32(in.Bytes[l0>>l0DispOff&15:]))))
+	if l1&pfx67 != 0 {
+		in.Target &= 1<<32 - 1
+	}
 }
 
 // opKey selects the operand size: W and 66, or what stands for 66 in map 4.

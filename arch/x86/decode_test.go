@@ -1,7 +1,9 @@
 package x86
 
 import (
+	"encoding/binary"
 	"encoding/hex"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/xol-go/xol/reloc"
@@ -54,6 +56,34 @@ func TestDecodeVectors(t *testing.T) {
 		}
 		if tt.target != 0 && in.Target != tt.target {
 			t.Errorf("%s: target %#x, want %#x", tt.code, in.Target, tt.target)
+		}
+	}
+}
+
+// The short way through common code answers as the long one does.
+func TestCommonAgrees(t *testing.T) {
+	for _, a := range arches {
+		rnd := rand.New(rand.NewPCG(5, 6)).Uint64
+		short := 0
+		for range 500000 {
+			var code [16]byte
+			if rnd()&1 == 0 {
+				copy(code[:], a.AppendRandom(nil, rnd))
+			} else {
+				binary.LittleEndian.PutUint64(code[:], rnd())
+			}
+			binary.LittleEndian.PutUint64(code[8:], binary.LittleEndian.Uint64(code[8:])^rnd())
+			got, want := reloc.Insn{PC: 0x1000}, reloc.Insn{PC: 0x1000}
+			if !a.common(&got, &code) {
+				continue
+			}
+			short++
+			if err := a.decode(&want, &code, 16); err != nil || got != want {
+				t.Fatalf("%s: %x: %v\n%+v\n%+v", a.info.Name, code, err, got, want)
+			}
+		}
+		if short < 50000 {
+			t.Errorf("%s: only %d took the short way", a.info.Name, short)
 		}
 	}
 }

@@ -1,7 +1,5 @@
 package x86
 
-import "github.com/xol-go/xol/fixups"
-
 //go:generate go run ../../internal/gen/x86tables .
 
 // Decode looks an encoding up in three steps, all without a branch in the
@@ -18,6 +16,7 @@ const (
 	descVariants = 1 << 26
 	descModReg   = 1 << 27 // ModRM.mod is ignored and names a register
 	descMap4     = 1 << 28
+	descCommon   = 1 << 29 // [Arch.common] can do it
 )
 
 // Immediates.
@@ -71,7 +70,7 @@ const (
 	factSCC      = 1 << 49
 	factAbs      = 1 << 50 // the immediate is the target
 	factNoTrack  = 1 << 51 // 3E waives the landing pad
-	factSeldom   = 1 << 52 // NoRexR, NoRIP, No16 or Abs
+	factSeldom   = 1 << 52 // VW, NoRexR, NoRIP, No16 or Abs
 	factND       = 1 << 53 // EVEX.b is ND
 	factNF       = 1 << 54 // bit 2 of EVEX.aaa is NF
 	factNoRIP    = 1 << 55
@@ -90,8 +89,6 @@ type mapTables struct {
 	xop    [3][4]*page // maps 8 to 10
 	now    [1][4]*page
 }
-
-const hazReadsPC = fixups.Hazards(1) << fixups.HazardReadsPC
 
 // Facts of a ModRM byte. From modRIP on they are the flags of Ext[0], shifted.
 const (

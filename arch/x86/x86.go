@@ -17,6 +17,7 @@ type Arch struct {
 	opLog    *[4][4]uint8
 	addrLog  [2]uint64 // log2 of the address size in its place in Ext[1], by the prefix 67
 	modeFlag uint64    // flagMode64 in its place in Ext[0]
+	rexMask  uint64    // 1 if there are REX prefixes
 	m64      bool
 }
 
@@ -26,7 +27,7 @@ var (
 	AMD64 = &Arch{
 		info: &infoAMD64, maps: &maps64, lead: &lead64,
 		modRM: [2]*[256]uint8{&modRM64, &modRM64}, opLog: &opLog64,
-		addrLog: [2]uint64{3 << l1Addr, 2 << l1Addr}, modeFlag: flagMode64 << l0Flags, m64: true,
+		addrLog: [2]uint64{3 << l1Addr, 2 << l1Addr}, modeFlag: flagMode64 << l0Flags, rexMask: 1, m64: true,
 	}
 	// I386 is protected mode, or compatibility mode, with 32-bit code segments.
 	I386 = &Arch{

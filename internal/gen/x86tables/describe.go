@@ -58,6 +58,9 @@ func describe(rows []*row, pt *point) (uint32, error) {
 	if modrm {
 		d |= descModRM
 	}
+	if pt.space == spaceLegacy && d&descModReg == 0 && imm < immMoffs {
+		d |= descCommon
+	}
 	return d | uint32(imm)<<descImm | uint32(size)<<descSize, nil
 }
 

@@ -15,6 +15,7 @@ const (
 	descVariants = 1 << 26
 	descModReg   = 1 << 27
 	descMap4     = 1 << 28
+	descCommon   = 1 << 29
 	descValid    = 1 << 31
 )
 

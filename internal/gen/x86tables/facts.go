@@ -34,7 +34,7 @@ const (
 	factSCC
 	factAbs
 	factNoTrack
-	factSeldom // NoRexR, NoRIP, No16 or Abs
+	factSeldom // VW, NoRexR, NoRIP, No16 or Abs
 	factND     // EVEX.b is ND
 	factNF     // bit 2 of EVEX.aaa is NF
 	factNoRIP
@@ -47,7 +47,7 @@ const (
 
 var attrFacts = map[string]uint64{
 	"lock": factLock, "rep": factRep, "stops": factStops, "ud": factStops, "mem": factAccess,
-	"push": factAccess, "pop": factAccess, "v66": factV66, "vw": factVW,
+	"push": factAccess, "pop": factAccess, "v66": factV66, "vw": factVW | factSeldom,
 	"norexr": factNoRexR | factSeldom, "vsib": factVSIB, "mask": factMask, "zero": factZero,
 	"kneed": factKneed | factMask, "bcst": factBcst, "er": factER, "sae": factSAE, "scc": factSCC, "norip": factNoRIP | factSeldom, "no16": factNo16 | factSeldom,
 }
