@@ -40,13 +40,18 @@
 // minus a number. env are facts and wishes that hold for all wants, in the words
 // of relocgen's flags without the dashes.
 //
+// The code around an instruction, for what depends on its neighbours, is the
+// case's own bytes and its mem.
+//
 // insn says what an instruction is: offset, class, and those of
 //
 //	alt=N          length on the other vendor's processors
 //	target=X       target of a direct branch, or of a transaction's abort
 //	address=X      address that a pc-relative operand names
 //	pushes=X       return address that is pushed or linked
-//	when=COND      condition under which the branch is taken (CF=1, ZF=1|SF!=OF)
+//	when=COND      condition under which the branch is taken: terms between &, and
+//	               alternatives of them between |, as in rcx!=1&ZF=1, about the
+//	               state before the instruction
 //	hazards=H,H    hazards that it has, perhaps among others
 //
 // or "insn +0 refused REASON": the bytes do not decode.
@@ -61,5 +66,13 @@
 //
 // The files say what is right, not what this version does. Expectations that no
 // port meets yet are listed with a reason in pending.txt, and a test fails as
-// soon as one of them is met.
+// soon as one of them is met. Cases of architectures that have no port wait.
+//
+// # Rows and the census
+//
+// x86_rows.txt has one case for each row of the x86 tables and x86_census.txt
+// counts what they say of every opcode of every map. Both are made by a sweep
+// over the opcode maps (go generate) and compared by a test, so that an encoding
+// cannot change its class, and a row cannot lack a case, without a reviewed
+// difference in these files.
 package corpus

@@ -274,6 +274,7 @@ var variants = []struct {
 	}}},
 	{"another form than asked", ruleForm, withPlan(func(p *reloc.Plan, _ *reloc.Insn, _ *reloc.Env) { p.Form = fixups.FormStep })},
 	{"a site of another length", ruleForm, withPlan(func(p *reloc.Plan, _ *reloc.Insn, _ *reloc.Env) { p.SiteLen = 3 })},
+	{"no strategy", ruleForm, withPlan(func(p *reloc.Plan, _ *reloc.Insn, _ *reloc.Env) { p.Strategy = fixups.StrategyNone })},
 	{"a plan for what was never decoded", ruleInvalid, &broken{plan: func(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) error {
 		if in.Class == fixups.ClassInvalid {
 			nop := *in

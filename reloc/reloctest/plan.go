@@ -74,8 +74,8 @@ func (s *suite) planOne(in *reloc.Insn, env *reloc.Env, f fixups.Form) {
 	if err := s.ask(&s.plan2, &again, env); err != nil || !t.p.Equal(&s.plan2) {
 		t.bad(ruleSame, "asked again, it is another (%v)", err)
 	}
-	if t.p.Form != f || t.p.SiteLen != t.in.Len {
-		t.bad(ruleForm, "form %v was asked for; SiteLen is %d", f, t.p.SiteLen)
+	if t.p.Form != f || t.p.SiteLen != t.in.Len || t.p.Strategy == fixups.StrategyNone {
+		t.bad(ruleForm, "form %v was asked for; SiteLen is %d, strategy %v", f, t.p.SiteLen, uint8(t.p.Strategy))
 		return
 	}
 	t.asked()

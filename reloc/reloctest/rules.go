@@ -25,7 +25,7 @@ var (
 	rulePatch     = &Rule{"patch", "C6", "a Patch is a set of trap and branch"}
 
 	ruleEmpty    = &Rule{"refused-empty", "C6", "a refused plan is empty"}
-	ruleForm     = &Rule{"form", "C6", "a plan has the form that was asked for, and the length of its site"}
+	ruleForm     = &Rule{"form", "C6", "a plan has the form that was asked for, the length of its site, and a strategy"}
 	ruleInvalid  = &Rule{"no-guess", "C6", "an Insn that was not decoded has no plan"}
 	ruleKeepInsn = &Rule{"keeps-insn", "C8", "Plan changes nothing of an Insn but its hazards"}
 	ruleAsked    = &Rule{"asked-for", "C3", "clobbers, lost registers, data, private slots and aliases only where Env allows them"}
