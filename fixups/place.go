@@ -95,6 +95,9 @@ func PlaceOrder(dst []byte, p *Plan, at Bases, o Placing) ([]byte, error) {
 	n := len(dst)
 	dst = append(dst, p.Code...)
 	for i := range p.Relocs {
+		if p.Relocs[i].fillRel32(dst[n:], &at, o) {
+			continue
+		}
 		if err := p.Relocs[i].fill(dst[n:], &at, o); err != nil {
 			if e, ok := err.(*ReachError); ok {
 				e.Reach, e.Reloc = p.Reach, i
@@ -189,6 +192,23 @@ func (r *Reloc) Valid(code int) bool {
 
 // accessSize reports whether n bytes are one access.
 func accessSize(n uint8) bool { return n == 1 || n == 2 || n == 4 || n == 8 }
+
+// fillRel32 fills in a field of the kind that nearly all fields of x86 code are:
+// 32 signed bits, relative to the field, in a little-endian word of their own. It
+// reports false for every other field, and for every value that does not fit.
+func (r *Reloc) fillRel32(code []byte, at *Bases, o Placing) bool {
+	end := int(r.Off) + 4
+	if !r.PCRel || r.Size != 4 || r.Bits != 32 || r.Lsb|r.Shift|r.Page != 0 || r.Base != BaseSite ||
+		r.Check != CheckSigned || r.Order != OrderInsn || o.Insn != LittleEndian || end > len(code) {
+		return false
+	}
+	v := int64(at.Site + uint64(r.Addend) - at.Slot - uint64(r.Off))
+	if v != int64(int32(v)) {
+		return false
+	}
+	binary.LittleEndian.PutUint32(code[r.Off:end], uint32(v))
+	return true
+}
 
 func (r *Reloc) fill(code []byte, at *Bases, o Placing) error {
 	if !r.Valid(len(code)) {

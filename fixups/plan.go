@@ -104,24 +104,40 @@ type Point struct {
 	Lost                RegSet // registers whose old value is gone after Back
 }
 
-// Reset empties p and keeps its storage.
+// Reset empties p and keeps its storage. It is on the way of every plan, and
+// cheaper field by field than as an assignment of the whole.
 func (p *Plan) Reset() {
-	*p = Plan{
-		Code: p.Code[:0], Relocs: p.Relocs[:0], Escapes: p.Escapes[:0],
-		Points: p.Points[:0], steps: p.steps[:0],
-	}
+	p.Form, p.Strategy, p.Far, p.Tail, p.Stop, p.Returns, p.IsCall = 0, 0, false, 0, 0, 0, false
+	p.Private, p.X87, p.Alias = false, false, false
+	p.SiteLen, p.SlotAlign, p.Stack, p.CopyLen = 0, 0, 0, 0
+	p.Clobbers, p.Lost, p.Needs, p.Reach = RegSet{}, RegSet{}, 0, Reach{}
+	p.Code, p.Relocs, p.Escapes, p.Points = p.Code[:0], p.Relocs[:0], p.Escapes[:0], p.Points[:0]
+	p.Pre, p.Post, p.Abort, p.Emulate = nil, nil, nil, nil
+	p.steps = p.steps[:0]
 }
 
 // Program copies steps into p's storage and returns them as a program. Ports
 // build their programs with it.
 func (p *Plan) Program(steps ...Step) Program {
-	n := len(p.steps)
+	n := p.Mark()
+	p.steps = append(p.steps, steps...)
+	return p.Since(n)
+}
+
+// Mark, Add and Since build a program step by step: Since returns what was added
+// after the mark. Programs are not nested.
+func (p *Plan) Mark() int {
 	if cap(p.steps) == 0 {
 		p.steps = make([]Step, 0, 64)
 	}
-	p.steps = append(p.steps, steps...)
-	return p.steps[n:len(p.steps):len(p.steps)]
+	return len(p.steps)
 }
+
+// Add appends a step to the program that [Plan.Mark] began.
+func (p *Plan) Add(s Step) { p.steps = append(p.steps, s) }
+
+// Since returns the steps added after mark as a program.
+func (p *Plan) Since(mark int) Program { return p.steps[mark:len(p.steps):len(p.steps)] }
 
 // PointAt returns the point at offset off of Code, nil if there is no
 // instruction boundary.

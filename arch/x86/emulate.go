@@ -52,7 +52,7 @@ func (b *planner) emulatePlain() fixups.Reason {
 	if l.opmap() != 0 || l.enc() != encLegacy && l.enc() != encREX2 {
 		return fixups.ReasonNotEmulated
 	}
-	var q steps
+	q := b.begin()
 	switch op := l.opcode(); {
 	case op&0xf8 == 0x50:
 		b.emulatePush(&q, b.reg(l.opcodeReg()))
@@ -71,7 +71,7 @@ func (b *planner) emulatePlain() fixups.Reason {
 	default:
 		return fixups.ReasonNotEmulated
 	}
-	b.p.Emulate = q.program(b.p)
+	b.p.Emulate = q.program()
 	return fixups.ReasonNone
 }
 
@@ -180,7 +180,7 @@ func (b *planner) emulateMemory() fixups.Reason {
 	if !b.l.has(flagRIPRel) || b.l.enc() != encLegacy && b.l.enc() != encREX2 {
 		return fixups.ReasonNotEmulated
 	}
-	var q steps
+	q := b.begin()
 	m, ok := b.move()
 	switch op := b.l.opcode(); {
 	case ok:
@@ -206,7 +206,7 @@ func (b *planner) emulateMemory() fixups.Reason {
 	default:
 		return fixups.ReasonNotEmulated
 	}
-	b.p.Emulate = q.program(b.p)
+	b.p.Emulate = q.program()
 	return fixups.ReasonNone
 }
 

@@ -28,7 +28,7 @@ func (b *planner) emulateJump() fixups.Reason {
 	if r := b.vendor(); r != fixups.ReasonNone {
 		return r
 	}
-	var q steps
+	q := b.begin()
 	switch {
 	case b.l.has(flagRelImm):
 		b.setPC(&q)
@@ -37,7 +37,7 @@ func (b *planner) emulateJump() fixups.Reason {
 	default:
 		return fixups.ReasonNotEmulated
 	}
-	b.p.Emulate = q.program(b.p)
+	b.p.Emulate = q.program()
 	return fixups.ReasonNone
 }
 
@@ -48,7 +48,7 @@ func (b *planner) emulateCond() fixups.Reason {
 	if !b.l.has(flagRelImm) {
 		return fixups.ReasonNotEmulated
 	}
-	var q steps
+	q := b.begin()
 	if b.isLoop() {
 		b.emulateLoop(&q)
 	} else {
@@ -57,7 +57,7 @@ func (b *planner) emulateCond() fixups.Reason {
 		q.add(skip(1, fixups.T(0), c, fixups.Const(0), 64))
 	}
 	b.setPC(&q)
-	b.p.Emulate = q.program(b.p)
+	b.p.Emulate = q.program()
 	return fixups.ReasonNone
 }
 
@@ -152,10 +152,10 @@ func (b *planner) emulateCall() fixups.Reason {
 	if !b.l.has(flagRelImm) {
 		return fixups.ReasonNotEmulated
 	}
-	var q steps
+	q := b.begin()
 	b.callTo(&q)
 	b.setPC(&q)
-	b.p.Emulate = q.program(b.p)
+	b.p.Emulate = q.program()
 	return fixups.ReasonNone
 }
 
@@ -176,7 +176,7 @@ func (b *planner) emulateIndirect() fixups.Reason {
 	if b.env.IBT == reloc.On && l.seg() != notrack {
 		return fixups.ReasonNotEmulated
 	}
-	var q steps
+	q := b.begin()
 	t5 := fixups.T(5)
 	size := b.word()
 	if b.short() {
@@ -196,7 +196,7 @@ func (b *planner) emulateIndirect() fixups.Reason {
 	} else {
 		q.add(mov(fixups.PC(), t5))
 	}
-	b.p.Emulate = q.program(b.p)
+	b.p.Emulate = q.program()
 	return fixups.ReasonNone
 }
 

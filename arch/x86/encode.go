@@ -211,15 +211,15 @@ func skip(n int, a fixups.Operand, c fixups.Cond, b fixups.Operand, width uint8)
 	return fixups.Step{Op: fixups.OpSkip, Skip: uint8(n), A: a, B: b, Cond: c, Width: width}
 }
 
-// steps collects a program whose length depends on the instruction.
+// steps is a program that is being made.
 type steps struct {
-	n int
-	s [24]fixups.Step
+	p    *fixups.Plan
+	mark int
 }
 
-func (q *steps) add(s fixups.Step) {
-	q.s[q.n] = s
-	q.n++
-}
+// begin starts a program. Another one may begin when it is finished.
+func (b *planner) begin() steps { return steps{b.p, b.p.Mark()} }
 
-func (q *steps) program(p *fixups.Plan) fixups.Program { return p.Program(q.s[:q.n]...) }
+func (q *steps) add(s fixups.Step) { q.p.Add(s) }
+
+func (q *steps) program() fixups.Program { return q.p.Since(q.mark) }

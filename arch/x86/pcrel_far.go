@@ -89,7 +89,7 @@ func (b *planner) exchange(m move) {
 // the value that was loaded, if that is still to be done, exchange, and go to
 // Site + delta.
 func (b *planner) exchanged(m move, delta int64, extend bool) fixups.Program {
-	var q steps
+	q := b.begin()
 	rax, t0, t1 := fixups.R(RAX), fixups.T(0), fixups.T(1)
 	if extend {
 		q.extend(t1, rax, m)
@@ -109,7 +109,7 @@ func (b *planner) exchanged(m move, delta int64, extend bool) fixups.Program {
 		q.add(mov(r, t0))
 	}
 	q.add(mov(fixups.PC(), fixups.SitePlus(delta)))
-	return q.program(b.p)
+	return q.program()
 }
 
 // moffs emits the move between the accumulator and the 64-bit address.
@@ -298,7 +298,7 @@ func (b *planner) spilled(s fixups.State, zone int64, regs ...int) {
 	if zone == 0 && len(regs) == 0 {
 		return
 	}
-	var q steps
+	q := b.begin()
 	for i := len(regs) - 1; i >= 0; i-- {
 		q.add(load(b.reg(regs[i]), b.sp(), 8))
 		q.add(add(b.sp(), b.sp(), 8))
@@ -308,11 +308,11 @@ func (b *planner) spilled(s fixups.State, zone int64, regs ...int) {
 	}
 	if s == fixups.StateStart {
 		q.add(mov(fixups.PC(), fixups.SitePlus(0)))
-		b.point(s, q.program(b.p), nil)
+		b.point(s, q.program(), nil)
 		return
 	}
 	q.add(mov(fixups.PC(), fixups.SitePlus(b.next())))
-	b.point(s, nil, q.program(b.p))
+	b.point(s, nil, q.program())
 }
 
 // zone is how many bytes below the stack pointer belong to the program.

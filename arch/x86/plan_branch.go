@@ -49,10 +49,10 @@ func (b *planner) stepJump() fixups.Reason {
 	b.copyZero()
 	b.guard(b.target())
 	b.p.Abort = gotoSite
-	var q steps
+	q := b.begin()
 	q.add(mov(fixups.T(1), fixups.PC()))
 	b.stopped(&q, int64(b.p.CopyLen), b.target())
-	b.p.Post = q.program(b.p)
+	b.p.Post = q.program()
 	return fixups.ReasonNone
 }
 
@@ -161,11 +161,11 @@ func (b *planner) stepCond() fixups.Reason {
 	b.guard(b.target())
 	b.p.CopyLen = stop
 	b.p.Abort = gotoSite
-	var q steps
+	q := b.begin()
 	q.add(mov(fixups.T(1), fixups.PC()))
 	b.stopped(&q, int64(n), b.next())
 	b.stopped(&q, int64(k), b.target())
-	b.p.Post = q.program(b.p)
+	b.p.Post = q.program()
 	return fixups.ReasonNone
 }
 

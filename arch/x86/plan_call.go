@@ -171,7 +171,7 @@ func (b *planner) stepCall() fixups.Reason {
 	}
 	b.guard(b.next())
 	b.p.Abort = gotoSite
-	var fix steps
+	fix := b.begin()
 	if ret.Kind == fixups.OperandSite {
 		fix.add(store(b.sp(), ret, b.word()))
 	}
@@ -180,15 +180,16 @@ func (b *planner) stepCall() fixups.Reason {
 		b.p.Needs |= fixups.NeedsShadowStack
 	}
 	fix.add(mov(fixups.PC(), fixups.SitePlus(b.target())))
-	var q steps
+	fixed := fix.program()
+	q := b.begin()
 	q.add(mov(fixups.T(1), fixups.PC()))
-	q.atStop(b, n, fix.n)
-	for i := range fix.n {
-		q.add(fix.s[i])
+	q.atStop(b, n, len(fixed))
+	for i := range fixed {
+		q.add(fixed[i])
 	}
-	b.p.Post = q.program(b.p)
+	b.p.Post = q.program()
 	if ret.Kind == fixups.OperandSite {
-		b.lastPoint(fixups.StatePart, fix.program(b.p))
+		b.lastPoint(fixups.StatePart, fixed)
 	}
 	return fixups.ReasonNone
 }

@@ -99,7 +99,7 @@ func (b *planner) stepIndirectCall() fixups.Reason {
 		b.p.Escapes = append(b.p.Escapes, fixups.Escape{Off: b.p.CopyLen, Kind: fixups.EscapeReturn})
 		return fixups.ReasonNone
 	}
-	var q steps
+	q := b.begin()
 	for i := range b.p.Post {
 		q.add(b.p.Post[i])
 	}
@@ -109,7 +109,7 @@ func (b *planner) stepIndirectCall() fixups.Reason {
 		q.add(fixups.Step{Op: fixups.OpShPush, A: fixups.SitePlus(b.next())})
 		b.p.Needs |= fixups.NeedsShadowStack
 	}
-	b.p.Post = q.program(b.p)
+	b.p.Post = q.program()
 	return fixups.ReasonNone
 }
 

@@ -77,10 +77,10 @@ func (b *planner) scratchStep() fixups.Reason {
 	b.rebase(n)
 	b.guard(b.next())
 	b.lastPoint(fixups.StateDone, nil)
-	var q steps
+	q := b.begin()
 	q.add(mov(s, fixups.T(0)))
 	b.afterCopy(&q)
-	b.p.Post = q.program(b.p)
+	b.p.Post = q.program()
 	return fixups.ReasonNone
 }
 

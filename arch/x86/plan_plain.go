@@ -82,9 +82,9 @@ func (b *planner) postCopy() fixups.Program {
 	default:
 		return postI386[n][:]
 	}
-	var q steps
+	q := b.begin()
 	b.afterCopy(&q)
-	return q.program(b.p)
+	return q.program()
 }
 
 // afterCopy appends the decision by pc: at the end of the copy the site is done;
@@ -115,13 +115,13 @@ func (b *planner) isPushf() bool { return b.l.opmap() == 0 && b.l.opcode() == 0x
 func (b *planner) stepPushf() {
 	const tf = 8
 	b.p.Pre = b.p.Program(extract(fixups.T(0), b.flags(), tf, 1))
-	var q steps
+	q := b.begin()
 	size := b.stackSize()
 	q.add(load(fixups.T(2), b.sp(), size))
 	q.add(insert(fixups.T(2), fixups.T(0), tf, 1))
 	q.add(store(b.sp(), fixups.T(2), size))
 	b.afterCopy(&q)
-	b.p.Post = q.program(b.p)
+	b.p.Post = q.program()
 }
 
 // stackSize is the size in bytes of what a push or pop with this operand size
