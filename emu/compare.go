@@ -49,6 +49,7 @@ type check struct {
 	trace               []uint64
 	lost                fixups.RegSet // at the point that took a fault back
 	skip                []span
+	data                span // of the slot
 	sandpit, torn       span // what a signal has overwritten; a store that failed half way
 	rounds              int  // of a repeated instruction that may be interrupted
 }
@@ -137,6 +138,12 @@ func (c *check) place(arena int, env *reloc.Env) error {
 		return err
 	}
 	c.at.Slot, c.at.Data = slot, r.arena.Data
+	c.data = span{}
+	if usesData(c.p) {
+		if c.data, err = w.slotData(arena); err != nil {
+			return err
+		}
+	}
 	code, err := fixups.PlaceOrder(w.code[:0], c.p, c.at, w.info.Order(env.DataOrder))
 	if err != nil {
 		return fmt.Errorf("emu: slot %#x for site %#x: %w", slot, w.site.pc, err)
@@ -403,9 +410,13 @@ func (c *check) declared() bool {
 	if c.p.Stack == 0 || s.Kind != StopFault || c.o.Stop.same(s) {
 		return false
 	}
-	sp := c.w.spOf(c.init.Words)
-	lo := sp - c.zone - uint64(c.p.Stack)
-	return (s.Addr-lo)&c.w.x.mask[c.w.x.word(c.w.t.SP)] < uint64(c.p.Stack)
+	for _, sp := range [2]uint64{c.w.spOf(c.init.Words), c.w.spOf(c.o.Words)} {
+		lo := sp - c.zone - uint64(c.p.Stack)
+		if (s.Addr-lo)&c.w.x.mask[c.w.x.word(c.w.t.SP)] < uint64(c.p.Stack) {
+			return true
+		}
+	}
+	return false
 }
 
 // aliased reports whether the memory operand overlaps the word being pushed.
@@ -418,4 +429,31 @@ func (c *check) aliased() bool {
 	at := w.address(op, c.init.Words)
 	pushed := w.spOf(c.init.Words) - word
 	return at+word > pushed && at < pushed+word
+}
+
+// usesData reports whether a plan has memory private to its slot.
+func usesData(p *fixups.Plan) bool {
+	for i := range p.Relocs {
+		if p.Relocs[i].Base == fixups.BaseData {
+			return true
+		}
+	}
+	if programUsesData(p.Pre) || programUsesData(p.Post) || programUsesData(p.Abort) {
+		return true
+	}
+	for i := range p.Points {
+		if programUsesData(p.Points[i].Back) || programUsesData(p.Points[i].Forward) {
+			return true
+		}
+	}
+	return false
+}
+
+func programUsesData(p fixups.Program) bool {
+	for i := range p {
+		if p[i].A.Kind == fixups.OperandData || p[i].B.Kind == fixups.OperandData {
+			return true
+		}
+	}
+	return false
 }

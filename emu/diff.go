@@ -192,23 +192,25 @@ next:
 }
 
 // excluded returns what the plan allows to differ: the bytes below the zone
-// that it writes, unless the site itself has moved the stack over them, and the
-// word of a return address in the slot.
+// that it writes, where the stack pointer was at first and where the site leaves
+// it, unless the site itself has moved the stack over them; the word of a return
+// address in the slot; what a signal and a failed store have left behind.
 func (c *check) excluded(o *final) []span {
-	skip := append(c.skip[:0], c.sandpit, c.torn)
+	skip := append(c.skip[:0], c.sandpit, c.torn, c.data)
 	sp, end := c.w.spOf(c.init.Words), c.w.spOf(o.Words)
-	if c.p.Stack > 0 {
+	if n := uint64(c.p.Stack); n > 0 {
 		hi := sp - c.zone
-		lo := hi - uint64(c.p.Stack)
+		lo := hi - n
 		if sp-end < 4096 && end < hi {
 			hi = max(lo, end)
 		}
-		skip = append(skip, span{lo, hi - lo})
+		skip = append(skip, span{lo, hi - lo}, span{end - c.zone - n, n})
 	}
+	word := uint64(c.w.t.Bits / 8)
 	if c.p.IsCall && c.p.Returns == fixups.ReturnsSlot && !o.Stop.faulted() {
-		skip = append(skip, span{end, uint64(c.w.t.Bits / 8)})
+		skip = append(skip, span{end, word})
 	}
-	if word := uint64(c.w.t.Bits / 8); c.p.Alias && o.Stop.faulted() {
+	if c.p.Alias && o.Stop.faulted() {
 		skip = append(skip, span{sp - word, word}) // pushed before the operand was read
 	}
 	c.skip = skip

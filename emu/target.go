@@ -36,6 +36,11 @@ type Target struct {
 	Key func(code []byte) uint64
 	// Operand says how the memory operand of an instruction is addressed.
 	Operand func(code []byte) Operand
+	// Aim makes an operand that is relative to pc name addr, false if there is
+	// none or it cannot. nil where no operand is.
+	Aim func(code []byte, pc, addr uint64) bool
+	// Random appends bytes that are likely to begin with an instruction.
+	Random func(dst []byte, rnd func() uint64) []byte
 }
 
 // Word is one 64-bit word of the register file.

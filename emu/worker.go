@@ -129,10 +129,6 @@ func (w *Worker) mapAll() error {
 			return err
 		}
 		w.slots = append(w.slots, r)
-		// Data of slots is the plan's own: it is not compared.
-		if _, err := w.cpu.Map(w.t.Slots[i].Data, 4096, ProtRead|ProtWrite, false); err != nil {
-			return err
-		}
 	}
 	p, err := w.cpu.Map(w.t.Stack.Addr, int(w.t.Stack.Size), ProtRead|ProtWrite, true)
 	if err != nil {
@@ -336,7 +332,41 @@ func (w *Worker) exec(r *runs, n int, lo, hi uint64, limit uint32) error {
 	b.Lines, b.Trace = r.outs, nil
 	err := w.cpu.Run(b)
 	r.outs = b.Lines
-	return err
+	if err != nil {
+		return err
+	}
+	return w.landings(r.out, n)
+}
+
+// landings looks where n runs ended. A wild branch may end at a place of a ring
+// that is still to be used; the engine has then translated what is there now,
+// and would execute it in place of the code to come.
+func (w *Worker) landings(out []uint64, n int) error {
+	next := w.site.pc + uint64(len(w.site.code))
+	for i := range n {
+		pc := out[i*len(w.t.Words)+w.x.pc]
+		if pc == next {
+			continue
+		}
+		for _, rings := range [2][]ring{w.sites, w.slots} {
+			for k := range rings {
+				if r := &rings[k]; pc-r.page.Addr < uint64(len(r.page.Live)) && pc-r.page.Addr >= uint64(r.next) {
+					if err := w.cpu.Forget(pc, 1); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// slotData maps the private data of a slot arena while a plan uses it. It is
+// watched, so that every run finds it as it was, and not compared.
+func (w *Worker) slotData(arena int) (span, error) {
+	a := w.slots[arena].arena.Data
+	_, err := w.extraPage(a)
+	return span{a, 4096}, err
 }
 
 // final is the end of one run, in storage of its own.
@@ -374,11 +404,15 @@ func (w *Worker) run(f *final, s *State, lo, hi uint64, limit uint32, trace []ui
 	b.Lines, b.Trace = r.outs, trace
 	err := w.cpu.Run(b)
 	r.outs = b.Lines
-	if err == nil {
-		r.result(f, 0, n)
+	if err != nil {
+		return b.Trace, err
 	}
-	return b.Trace, err
+	r.result(f, 0, n)
+	return b.Trace, w.landings(r.out, 1)
 }
+
+// SiteStops says how the runs of the site ended, one for each state.
+func (w *Worker) SiteStops() []Stop { return w.orig.stops[:w.site.n] }
 
 func (w *Worker) pcOf(words []uint64) uint64 { return words[w.x.pc] }
 

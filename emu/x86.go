@@ -59,6 +59,8 @@ var AMD64 = &Target{
 	Stack:   Arena{Name: "stack", Addr: 0x7ffd10000000, Size: 4096},
 	Key:     func(code []byte) uint64 { p := parseX86(code, true); return p.key() },
 	Operand: func(code []byte) Operand { p := parseX86(code, true); return p.operand(true) },
+	Aim:     aimX86,
+	Random:  func(dst []byte, rnd func() uint64) []byte { return randomX86(dst, rnd, true) },
 }
 
 // I386 is 32-bit mode. One slot arena is so placed that displacements wrap
@@ -87,6 +89,7 @@ var I386 = &Target{
 	Stack:   Arena{Name: "stack", Addr: 0xbffd0000, Size: 4096},
 	Key:     func(code []byte) uint64 { p := parseX86(code, false); return p.key() },
 	Operand: func(code []byte) Operand { p := parseX86(code, false); return p.operand(false) },
+	Random:  func(dst []byte, rnd func() uint64) []byte { return randomX86(dst, rnd, false) },
 }
 
 func x64Words() []Word {

@@ -40,7 +40,7 @@ const (
 	X86PVoidREX // a REX that is not directly before the opcode
 )
 
-// A key is opcode, ModRM, map, encoding and prefixes, from the lowest bits up.
+// A key is opcode, ModRM (for RET imm16 the high byte of the immediate), map, encoding and prefixes, from the lowest bits up.
 // These build masks and values of [Limit] rows.
 
 // X86Op is an opcode byte in a key.
@@ -141,6 +141,9 @@ func (p *x86Parts) parseOpcode(b []byte, m64 bool) {
 	}
 	if !p.hasModRM {
 		p.modrm = 0
+	}
+	if p.opmap == 0 && p.enc == X86Legacy && (p.opcode == 0xc2 || p.opcode == 0xca) {
+		p.modrm = at(n + 1)
 	}
 }
 

@@ -4,6 +4,6 @@ import "github.com/xol-go/xol/emu"
 
 // limits are the capability tables.
 var limits = map[string][]emu.Limit{
-	"amd64": x86Limits,
+	"amd64": amd64Limits,
 	"386":   x86Limits,
 }

@@ -1,0 +1,330 @@
+package unicorn
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/xol-go/xol/emu"
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// TestDefined runs every opcode of the legacy maps, with the prefixes that
+// choose among instructions, with memory and with registers: what the port
+// decodes is executed by the emulator or has a row in the capability table.
+func TestDefined(t *testing.T) {
+	for _, a := range arches() {
+		t.Run(a.Info().Name, func(t *testing.T) {
+			w, err := emu.NewWorker(Oracle, a.Info(), 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			missing, ran := map[string]int{}, 0
+			sweep(a.Info().Bits == 64, func(name string, code []byte) {
+				if kind, ok := tryDefined(t, w, a, code); ok {
+					ran++
+					if kind != "" {
+						missing[name+" "+kind]++
+						if missing[name+" "+kind] == 1 {
+							t.Errorf("%s: % x: %s", name, code, kind)
+						}
+					}
+				}
+			})
+			t.Logf("%d encodings executed", ran)
+			if ran < 10000 {
+				t.Errorf("only %d encodings executed", ran)
+			}
+		})
+	}
+}
+
+// sweep calls f with one encoding of each opcode, mandatory prefix, W, and reg
+// field, with a memory and a register operand.
+func sweep(m64 bool, f func(name string, code []byte)) {
+	maps := [][]byte{{}, {0x0f}, {0x0f, 0x38}, {0x0f, 0x3a}}
+	for m, escape := range maps {
+		for op := range 256 {
+			for _, prefix := range [][]byte{{}, {0x66}, {0xf3}, {0xf2}} {
+				for modrm := range 16 {
+					for w := range 2 {
+						if w == 1 && !m64 {
+							continue
+						}
+						code := append([]byte{}, prefix...)
+						if w == 1 {
+							code = append(code, 0x48)
+						}
+						code = append(code, escape...)
+						code = append(code, byte(op), byte(modrm&7<<3|modrm>>3*0xc0|3))
+						code = append(code, 0, 1, 0, 0, 0, 0, 0, 0, 0)
+						f(fmt.Sprintf("map %d op %02x/%d prefix %x", m, op, modrm&7, prefix), code)
+					}
+				}
+			}
+		}
+	}
+}
+
+// tryDefined executes code once. ok is false if there is nothing to execute or
+// a row of the table says that it is not.
+func tryDefined(t *testing.T, w *emu.Worker, a reloc.Arch, code []byte) (kind string, ok bool) {
+	pc, _, err := w.NextSite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in reloc.Insn
+	if reloc.Analyze(&in, a, code, pc, nil) != nil {
+		return "", false
+	}
+	if err := w.Site(&in); err != nil {
+		t.Fatal(err)
+	}
+	if l := w.Limit(fixups.FormJump); l != nil && l.Verdict == emu.Unsupported {
+		return "", false
+	}
+	if err := w.States(2); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range w.SiteStops() {
+		switch s.Kind {
+		case emu.StopInvalid, emu.StopHalt, emu.StopError:
+			return s.Kind.String(), true
+		}
+	}
+	return "", true
+}
+
+// ending is the end of one run of a sample.
+type ending struct {
+	t       *emu.Target
+	in, out []uint64
+	pc      uint64
+	size    int
+	stop    emu.Stop
+}
+
+func (e *ending) word(name string) (in, out uint64) {
+	for i := range e.t.Words {
+		if e.t.Words[i].Name == name {
+			return e.in[i], e.out[i]
+		}
+	}
+	return 0, 0
+}
+
+func (e *ending) sp() string {
+	if e.t.Bits == 32 {
+		return "esp"
+	}
+	return "rsp"
+}
+
+// wrong says for each row that is not simply refused why what the emulator did
+// is not what a processor does; "" if it is.
+var wrong = map[string]func(e *ending) string{
+	"vex": func(e *ending) string {
+		if _, got := e.word("xmm0.0"); got != pair(3, 3) {
+			return fmt.Sprintf("vaddps of 1 and 2 is %#x", got)
+		}
+		return ""
+	},
+	"void-rex": func(e *ending) string {
+		if in, out := e.word("r11"); in != out {
+			return "the ignored prefix chose r11"
+		}
+		return ""
+	},
+	"xop": func(e *ending) string {
+		if in, out := e.word(e.sp()); in != out {
+			return "runs as pop"
+		}
+		return ""
+	},
+	"kernel-entry": func(e *ending) string {
+		if _, rcx := e.word("rcx"); rcx != e.pc+2 {
+			return "rcx is not the return address"
+		}
+		return ""
+	},
+	"privileged": func(e *ending) string {
+		if e.stop.Kind == emu.StopLimit {
+			return "cli does not fault"
+		}
+		return ""
+	},
+	"transaction": func(e *ending) string {
+		if _, pc := e.word("pc"); pc != e.pc+6+16 {
+			return "the transaction is not aborted"
+		}
+		return ""
+	},
+	"rdtsc":  timeMoves,
+	"rdtscp": timeMoves,
+	"popf": func(e *ending) string {
+		if in, out := e.word("flags"); in&0x200 != out&0x200 {
+			return "user code changed the interrupt flag"
+		}
+		return ""
+	},
+	"ret-imm16": func(e *ending) string {
+		if in, out := e.word(e.sp()); out-in != uint64(e.t.Bits/8)+0x8000 {
+			return fmt.Sprintf("the stack pointer moves by %#x", out-in)
+		}
+		return ""
+	},
+	"fnstsw-ax": func(e *ending) string {
+		if in, out := e.word("fip"); in != out {
+			return "fip changes"
+		}
+		return ""
+	},
+	"shld-rip":  oneLow,
+	"shrd-rip":  oneLow,
+	"3dnow-rip": oneLow,
+}
+
+// timeMoves: a second run would have to read the same, and does not. The first
+// has left its value in rax.
+func timeMoves(e *ending) string {
+	name := "rax"
+	if e.t.Bits == 32 {
+		name = "eax"
+	}
+	if in, out := e.word(name); in != out {
+		return "the time is not a function of the state"
+	}
+	return ""
+}
+
+// oneLow: samples name the address 0x100 behind them, in code that cannot be
+// written or, for 3DNow, read one byte too early.
+func oneLow(e *ending) string {
+	if want := e.pc + uint64(e.size) + 0x100; e.stop.Kind == emu.StopFault && e.stop.Addr != want {
+		return fmt.Sprintf("faults at %#x instead of %#x", e.stop.Addr, want)
+	}
+	if _, got := e.word("st1.0"); e.stop.Kind == emu.StopLimit && got != 0x4000000040000000 {
+		return fmt.Sprintf("adds another number: %#x", got)
+	}
+	return ""
+}
+
+func pair(lo, hi float32) uint64 {
+	return uint64(math.Float32bits(lo)) | uint64(math.Float32bits(hi))<<32
+}
+
+// TestLimits executes the sample of each row: the emulator refuses it, or what
+// it does is wrong. A row without need would hide instructions from comparison.
+func TestLimits(t *testing.T) {
+	for _, target := range targets() {
+		for _, row := range limits[target.Arch] {
+			if row.Sample == "" {
+				continue
+			}
+			if _, hasWrong := wrong[row.Name]; hasWrong && target.Bits == 32 && row.Name == "kernel-entry" {
+				continue // syscall is the vendor's matter in 32-bit mode
+			}
+			t.Run(target.Arch+"/"+row.Name, func(t *testing.T) {
+				code := unhex(t, row.Sample)
+				if key := target.Key(code); key&row.Mask != row.Value {
+					t.Fatalf("the row does not match its sample: key %#x", key)
+				}
+				e := runSample(t, target, code)
+				switch f := wrong[row.Name]; {
+				case f != nil:
+					why := f(e)
+					if why == "" {
+						t.Errorf("the emulator is right about % x: %+v", code, e.stop)
+					}
+					t.Log(why)
+				case e.stop.Kind == emu.StopInvalid, e.stop.Kind == emu.StopException, e.stop.Kind == emu.StopHalt:
+				default:
+					t.Errorf("% x is executed: %+v", code, e.stop)
+				}
+			})
+		}
+	}
+}
+
+// runSample executes code twice from a fixed state and returns the second end.
+func runSample(t *testing.T, target *emu.Target, code []byte) *ending {
+	e := mustOpen(t, target)
+	site, data := target.Sites[0], target.Sites[0].Data
+	p, err := e.Map(site.Addr, 4096, emu.ProtRead|emu.ProtExec, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Live {
+		p.Live[i] = target.Fill
+	}
+	copy(p.Live, code)
+	// Where a rip-relative sample finds its operand: 1.0 and 1.0.
+	for i := range 2 {
+		copy(p.Live[len(code)+0x100+4*i:], []byte{0, 0, 0x80, 0x3f})
+	}
+	if _, err := e.Map(data, 4096, emu.ProtRead|emu.ProtWrite, true); err != nil {
+		t.Fatal(err)
+	}
+	n := len(target.Words)
+	b := emu.Batch{Lo: site.Addr, Hi: site.Addr, Limit: 1, N: 1, In: make([]uint64, n), Out: make([]uint64, n),
+		InFirst: make([]uint32, 2), Stops: make([]emu.Stop, 1)}
+	for i := range target.Words {
+		switch w := &target.Words[i]; {
+		case w.Name == "pc":
+			b.In[i] = site.Addr
+		case w.Reg == target.Flags:
+			b.In[i] = target.FlagsSet
+		case w.Const:
+			b.In[i] = w.Value
+		case w.General:
+			b.In[i] = data + 0x800
+		case strings.HasPrefix(w.Name, "st"):
+			b.In[i] = pair(1, 1)
+		case strings.HasPrefix(w.Name, "xmm0"):
+			b.In[i] = pair(4, 4)
+		case strings.HasPrefix(w.Name, "xmm1"):
+			b.In[i] = pair(1, 1)
+		case strings.HasPrefix(w.Name, "xmm2"):
+			b.In[i] = pair(2, 2)
+		}
+	}
+	for round := range 2 {
+		if round == 1 {
+			b.In[0] = b.Out[0] // rax, for what reads the time
+		}
+		if err := e.Run(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &ending{t: target, in: b.In, out: b.Out, pc: site.Addr, size: len(code), stop: b.Stops[0]}
+}
+
+// TestProcessEnds proves the row without a sample: the emulator does not survive
+// pcmpestrm with the most negative length.
+func TestProcessEnds(t *testing.T) {
+	if os.Getenv("XOL_PCMPESTRM") != "" {
+		e := mustOpen(t, emu.AMD64)
+		site := emu.AMD64.Sites[0].Addr
+		p, err := e.Map(site, 4096, emu.ProtRead|emu.ProtExec, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(p.Live, unhex(t, "660f3a60c100f4"))
+		n := len(emu.AMD64.Words)
+		b := emu.Batch{Lo: site, Hi: site, Limit: 1, N: 1, In: make([]uint64, n), Out: make([]uint64, n),
+			InFirst: make([]uint32, 2), Stops: make([]emu.Stop, 1)}
+		b.In[0], b.In[1], b.In[16], b.In[17] = 0x80000000, 0x80000000, site, emu.AMD64.FlagsSet
+		_ = e.Run(&b)
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestProcessEnds$")
+	cmd.Env = append(os.Environ(), "XOL_PCMPESTRM=1")
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Errorf("the emulator survives; the row pcmpestr can go:\n%s", out)
+	}
+}
