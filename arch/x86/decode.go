@@ -27,16 +27,16 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 }
 
 // common decodes most of real code: an opcode of map 0 or 1 behind nothing but a
-// REX prefix. It has no branch that the bytes decide but those on 0F and on
-// pc-relative operands, and works in registers: the length, on which the next
-// instruction waits, is a chain of two loads. ok is false for all that needs a
-// second look; then [Arch.decode] starts afresh, and where both can, both do the
-// same.
-func (a *Arch) common(in *reloc.Insn, p *[16]byte) (ok bool) {
+// REX prefix. It works in registers, on words of fields made in advance, and has
+// no branch that the bytes decide but those on 0F and on pc-relative operands:
+// the length, on which the next instruction waits, is a chain of two loads. It
+// returns false for all that needs a second look; then [Arch.decode] starts
+// afresh. What both can do, both do alike.
+func (a *Arch) common(in *reloc.Insn, p *[16]byte) bool {
 	lo, hi := binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])
 	w := lo
 	pos := a.rexMask & (((w>>4&15 ^ 4) - 1) >> 63) // 1 behind a REX
-	l1 := a.addrLog[0] | rexBits[w&15]&-pos | pos*pfxREX
+	l1 := (rexBits[w&15] | pfxREX) & -pos
 	w >>= pos * 8 & 63
 	pg, l0 := a.maps.legacy[0][0], a.modeFlag
 	if byte(w) == 0x0f {
@@ -44,23 +44,18 @@ func (a *Arch) common(in *reloc.Insn, p *[16]byte) (ok bool) {
 		pos++
 		w >>= 8
 	}
-	d := uint64(pg[byte(w)])
-	has := d / descModRM & 1
-	m := w >> 8 & 0xff & -has
-	mt := uint64(a.modRM[0][m]) & -has
-	disp := mt&modDisp | ((w>>16&7^5)-1)>>63&(mt/modBase)<<2 // SIB base 101 without mod: 4
-	end := pos + 1 + has + mt/modSIB&1
-	imm := uint64(immLen[d>>descImm&15][a.opLog[d>>descSize&3][l1>>l1W&1<<1]&3])
-	immOff := end + disp
-	n := immOff + imm
-	row := leaves[d&descBase+uint64(shapeOf[d>>descShape&7][m])]
+	d := pg[byte(w)]
+	m := a.modWords[w>>8&0xff|d/descNoModRM&1<<8]
+	imm := d >> (descCommonImm + l1>>l1W&1*4) & 15
+	l0 |= m&^modWordBase | w&0xff
+	l0 += pos*(1<<l0OpcodeOff|1<<l0DispOff|1<<l0ImmOff|d&descModRM) + imm<<l0ImmLen
+	row := leaves[d&descBase+uint64(shapeOf[d>>descShape&7][byte(w>>8)])]
 	f := facts[row]
-	if d&descCommon == 0 || f&factSeldom != 0 || row == 0 || n > 15 {
+	if d&descCommon == 0 || f&factSeldom != 0 || m&modWordBase != 0 && w>>16&7 == 5 {
 		return false
 	}
-	l0 |= w&0xff | m<<8 | pos<<l0OpcodeOff | (pos+1)&-has<<l0ModRMOff | end<<l0DispOff | disp<<l0DispLen |
-		immOff<<l0ImmOff | imm<<l0ImmLen | mt&(modSIB|modRIP|modMem)<<(l0Flags-modShift)
-	l1 |= uint64(a.opLog[f>>factSize&3][l1>>l1W&1<<1]) << l1Op
+	l1 |= a.addrLog[0] | (2+f>>(factWide+l1>>l1W&1)&a.rexMask)<<l1Op
+	n := l0>>l0ImmOff&15 + imm
 	in.Ext[0], in.Ext[1] = l0, l1
 	k := &keep[n&15]
 	binary.LittleEndian.PutUint64(in.Bytes[:8], lo&k[0])
@@ -68,7 +63,7 @@ func (a *Arch) common(in *reloc.Insn, p *[16]byte) (ok bool) {
 	in.Target, in.Hazards = 0, fixups.Hazards(f&factHazards)
 	in.Row, in.Len, in.AltLen, in.Class = uint32(row), uint8(n), 0, fixups.Class(f>>factClass&15)
 	in.Flags = flagsOf(f, l0)
-	if f&factRel|mt&modRIP != 0 {
+	if f&factRel|l0&(flagRIPRel<<l0Flags) != 0 {
 		a.relative(in, f, l0, l1)
 	}
 	return true
@@ -147,9 +142,9 @@ func (a *Arch) operandBytes(p *[16]byte, at int, l1 uint64) (disp, sib int) {
 }
 
 // finish decodes from the opcode at pos on, which descriptor d belongs to.
-func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d uint32, l0, l1 uint64) error {
+func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d, l0, l1 uint64) error {
 	if d&descVariants != 0 {
-		d = variants[d&descBase+variantKey(d, l0, l1, p, pos)]
+		d = uint64(variants[d&descBase+variantKey(d, l0, l1, p, pos)])
 	}
 	if d == 0 {
 		return fail(in, n, pos+1+int(l1>>l1BC&1))
@@ -165,7 +160,7 @@ func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d uint32, l0, l1 
 		if d&descModReg != 0 {
 			mt = 0
 		}
-		leaf += uint(shapeOf[d>>descShape%8][m])
+		leaf += uint(shapeOf[d>>descShape&7][m])
 		l0 |= uint64(m)<<8 | uint64(end)<<l0ModRMOff | uint64(mt&(modSIB|modRIP|modMem))<<(l0Flags-modShift)
 		end += 1 + mt&modSIB/modSIB
 		disp := mt & modDisp
@@ -179,18 +174,18 @@ func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d uint32, l0, l1 
 	row := leaves[leaf]
 	f := facts[row]
 	if unusual := l1&pfxLock | l0>>l0Enc&15 | f&factSeldom; row == 0 || unusual != 0 && !a.allowed(f, l0, l1) {
-		return fail(in, n, pos+1+int(d&descModRM/descModRM))
+		return fail(in, n, pos+1+int(d/descModRM&1))
 	}
 	return a.store(in, p, n, end, d, row, l0, l1)
 }
 
 // store decodes what is left once the row is known: operand size, immediate and
 // length.
-func (a *Arch) store(in *reloc.Insn, p *[16]byte, n int, end uint, d uint32, row uint16, l0, l1 uint64) error {
+func (a *Arch) store(in *reloc.Insn, p *[16]byte, n int, end uint, d uint64, row uint16, l0, l1 uint64) error {
 	f := facts[row]
 	size := d >> descSize & 3
 	if size == sizeByRow {
-		size = uint32(f>>factSize) & 3
+		size = f >> factSize & 3
 	}
 	op := a.opLog[size&3][opKey(l0, l1)&3]
 	l1 |= uint64(op) << l1Op
@@ -231,23 +226,44 @@ func (a *Arch) classify(in *reloc.Insn, f, l0, l1 uint64) error {
 	return nil
 }
 
-// relative sets the target of a branch, or what a pc-relative operand names. With
-// the prefix 67 the operand is relative to eip and wraps at 32 bits.
+// relative sets the target of a branch, or what a pc-relative operand names.
+//
+// In 32-bit mode addresses wrap at 32 bits, and those of branches at 16 if the
+// operand size is 16. xbegin, which alone has a 16-bit displacement in 64-bit
+// mode too, extends it and does not wrap there (SDM volume 2, XBEGIN, Operation).
+// With the prefix 67 an operand is relative to eip and wraps at 32 bits.
 func (a *Arch) relative(in *reloc.Insn, f, l0, l1 uint64) {
-	if f&(factRel|factAbs) != 0 {
-		in.Flags |= reloc.HasTarget
-		in.Target = a.branchTarget(in, f)
+	in.Flags |= reloc.HasTarget
+	at, size := l0>>l0ImmOff, l0>>l0ImmLen
+	wrap := a.branchWrap
+	switch {
+	case f&factRel != 0:
+		in.Ext[0] |= flagRelImm << l0Flags
+		if l1>>l1Op&15 == 1 && !a.m64 && in.Class != fixups.ClassTransaction {
+			wrap = 1<<16 - 1
+		}
+	case f&factAbs != 0:
+		in.Target = binary.LittleEndian.Uint64(in.Bytes[at&15&7:])
 		return
+	default:
+		at, size = l0>>l0DispOff, l0>>l0DispLen
+		in.Flags |= reloc.PCOperand
+		in.Hazards |= fixups.HazardReadsPC.Bit()
+		if in.Class == fixups.ClassPlain {
+			in.Class = fixups.ClassPCRelative
+		}
+		if l1&pfx67 != 0 {
+			wrap = 1<<32 - 1
+		}
 	}
-	in.Flags |= reloc.HasTarget | reloc.PCOperand
-	in.Hazards |= fixups.HazardReadsPC.Bit()
-	if in.Class == fixups.ClassPlain {
-		in.Class = fixups.ClassPCRelative
-	}
-	in.Target = in.Next() + uint64(int64(int32(binary.LittleEndian.Uint32(in.Bytes[l0>>l0DispOff&15:]))))
-	if l1&pfx67 != 0 {
-		in.Target &= 1<<32 - 1
-	}
+	in.Target = (in.Next() + field(&in.Bytes, at&15, size&15)) & wrap
+}
+
+// field is the signed little-endian field of 1, 2 or 4 bytes at offset at.
+func field(b *[16]byte, at, size uint64) uint64 {
+	v := uint64(b[at&15]) | uint64(b[(at+1)&15])<<8 | uint64(b[(at+2)&15])<<16 | uint64(b[(at+3)&15])<<24
+	drop := 64 - 8*size
+	return uint64(int64(v<<(drop&63)) >> (drop & 63))
 }
 
 // opKey selects the operand size: W and 66, or what stands for 66 in map 4.
@@ -261,7 +277,7 @@ func opKey(l0, l1 uint64) uint64 {
 
 // groupImm is the length of an immediate that depends on more than the operand
 // size: group 3 has one for test only, moffs goes by address size.
-func groupImm(imm uint32, op uint8, l0, l1 uint64) uint {
+func groupImm(imm uint64, op uint8, l0, l1 uint64) uint {
 	switch {
 	case imm == immMoffs:
 		return 1 << (l1 >> l1Addr & 15)
@@ -276,14 +292,14 @@ func groupImm(imm uint32, op uint8, l0, l1 uint64) uint {
 
 // variantKey is W, L'L and, in map 4, ND and NF. With EVEX.b and a register L'L
 // is the rounding mode and the length 512 bits (SDM volume 2, 2.7.4).
-func variantKey(d uint32, l0, l1 uint64, p *[16]byte, pos int) uint32 {
+func variantKey(d, l0, l1 uint64, p *[16]byte, pos int) uint64 {
 	ll := l1 >> l1LL & 3
 	if l1>>l1BC&1 != 0 && l0>>l0Map&15 != 4 && p[(pos+1)&15] >= 0xc0 {
 		ll = 2
 	}
-	k := uint32(l1>>l1W&1 | ll<<1)
+	k := l1>>l1W&1 | ll<<1
 	if d&descMap4 != 0 {
-		k |= uint32(l1>>l1BC&1<<3 | l1>>(l1AAA+2)&1<<4)
+		k |= l1>>l1BC&1<<3 | l1>>(l1AAA+2)&1<<4
 	}
 	return k
 }

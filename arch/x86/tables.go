@@ -7,16 +7,21 @@ package x86
 // ModRM picks a leaf, which is a row number; the row gives its facts. A
 // descriptor with descVariants stands for eight of its kind, by W and L'L, or
 // for 32, by ND and NF too.
+//
+// The low half of a descriptor says everything; the high half repeats, for
+// [Arch.common], what follows from it.
 const (
-	descBase     = 0xffff  // index of the first leaf, or of the first variant
-	descShape    = 16      // 3 bits: how ModRM selects a leaf
-	descModRM    = 1 << 19 // there is a ModRM byte
-	descImm      = 20      // 4 bits: imm*
-	descSize     = 24      // 2 bits: size*
-	descVariants = 1 << 26
-	descModReg   = 1 << 27 // ModRM.mod is ignored and names a register
-	descMap4     = 1 << 28
-	descCommon   = 1 << 29 // [Arch.common] can do it
+	descBase      = 0xffff  // index of the first leaf, or of the first variant
+	descShape     = 16      // 3 bits: how ModRM selects a leaf
+	descModRM     = 1 << 20 // there is a ModRM byte
+	descNoModRM   = 1 << 21
+	descImm       = 22 // 4 bits: imm*
+	descSize      = 26 // 2 bits: size*
+	descVariants  = 1 << 28
+	descModReg    = 1 << 29 // ModRM.mod is ignored and names a register
+	descMap4      = 1 << 30
+	descCommon    = 1 << 31 // [Arch.common] can do it
+	descCommonImm = 32      // 4 bits: length of the immediate, 4 more: with REX.W
 )
 
 // Immediates.
@@ -79,6 +84,7 @@ const (
 	factLowRM    = 1 << 58 // ModRM.rm does
 	factLowV     = 1 << 59 // vvvv does
 	factMemDst   = 1 << 60 // a memory operand is written under a mask
+	factWide     = 61      // the operand size is 64 bits in 64-bit mode; bit 62: with REX.W
 )
 
 type mapTables struct {
@@ -98,6 +104,8 @@ const (
 	modRIP   = flagRIPRel << modShift
 	modSIB   = flagSIB << modShift
 	modMem   = flagMem << modShift
+
+	modWordBase = 1 << 63 // modBase in the words of [Arch.common]
 )
 
 // immLen is the length of each immediate by the log2 of the operand size.

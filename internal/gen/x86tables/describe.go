@@ -21,12 +21,12 @@ const (
 
 // describe works out what all rows that share an opcode must agree on: whether
 // there is a ModRM byte, the immediate and the default operand size.
-func describe(rows []*row, pt *point) (uint32, error) {
+func describe(rows []*row, pt *point) (uint64, error) {
 	imm, size, modrm := -1, -1, false
 	for _, r := range rows {
 		modrm = modrm || r.hasModRM()
 	}
-	var d uint32
+	var d uint64
 	for _, r := range rows {
 		i, err := r.imm()
 		if err != nil {
@@ -55,13 +55,20 @@ func describe(rows []*row, pt *point) (uint32, error) {
 			d |= descModReg
 		}
 	}
+	d |= descNoModRM
 	if modrm {
-		d |= descModRM
+		d ^= descNoModRM | descModRM
 	}
 	if pt.space == spaceLegacy && d&descModReg == 0 && imm < immMoffs {
-		d |= descCommon
+		d |= descCommon | commonImm[imm]<<descCommonImm
 	}
-	return d | uint32(imm)<<descImm | uint32(size)<<descSize, nil
+	return d | uint64(imm)<<descImm | uint64(size)<<descSize, nil
+}
+
+// commonImm is the length of an immediate without 66; four bits higher, with
+// REX.W.
+var commonImm = [immMoffs]uint64{
+	immB: 0x11, immW: 0x22, immZ: 0x44, immV: 0x84, immP: 0x66, immWB: 0x33, immBB: 0x22, immD: 0x44, immQ: 0x88,
 }
 
 // hasModRM reports whether the row has a ModRM byte: some condition tests it or

@@ -8,15 +8,16 @@ import (
 
 // Descriptors, as arch/x86/decode.go reads them (its constants desc*).
 const (
-	descShape    = 16 // 3 bits
-	descModRM    = 1 << 19
-	descImm      = 20 // 4 bits
-	descSize     = 24 // 2 bits
-	descVariants = 1 << 26
-	descModReg   = 1 << 27
-	descMap4     = 1 << 28
-	descCommon   = 1 << 29
-	descValid    = 1 << 31
+	descShape     = 16 // 3 bits
+	descModRM     = 1 << 20
+	descNoModRM   = 1 << 21
+	descImm       = 22 // 4 bits
+	descSize      = 26 // 2 bits
+	descVariants  = 1 << 28
+	descModReg    = 1 << 29
+	descMap4      = 1 << 30
+	descCommon    = 1 << 31
+	descCommonImm = 32 // 4 bits, and 4 more with REX.W
 )
 
 // Shapes: how ModRM selects a leaf, least table first.
@@ -38,7 +39,7 @@ var shapes = []struct {
 }
 
 // page is one map under one prefix: a descriptor for each opcode.
-type page [256]uint32
+type page [256]uint64
 
 // model is what is emitted.
 type model struct {
@@ -116,7 +117,7 @@ func (m *model) page(mode64 bool, k pageKey, rex2 []exclusion) (p page, err erro
 }
 
 // opcode makes the descriptor of one opcode, over all variants and all ModRM.
-func (m *model) opcode(pt *point, rex2 []exclusion) (uint32, error) {
+func (m *model) opcode(pt *point, rex2 []exclusion) (uint64, error) {
 	var rows []*row
 	var dims cond
 	for _, r := range m.rows {
@@ -138,20 +139,20 @@ func (m *model) opcode(pt *point, rex2 []exclusion) (uint32, error) {
 }
 
 // allVariants makes a descriptor for each value of W, L'L, ND and NF.
-func (m *model) allVariants(pt *point, rows []*row, dims cond, rex2 []exclusion) (uint32, error) {
+func (m *model) allVariants(pt *point, rows []*row, dims cond, rex2 []exclusion) (uint64, error) {
 	n := 8
 	if dims.nd|dims.nf != 0 {
 		n = 32
 	}
 	ds := make([]uint32, n)
-	var common uint32
+	var common uint64
 	for v := range ds {
 		pt.w, pt.l, pt.nd, pt.nf = v&1, v>>1&3, v>>3&1, v>>4&1
 		d, err := m.variant(pt, rows, rex2)
 		if err != nil {
 			return 0, err
 		}
-		ds[v] = d
+		ds[v] = uint32(d &^ descCommon)
 		common |= d & descModRM
 	}
 	if common != 0 { // reserved variants have the ModRM byte of their neighbours
@@ -166,7 +167,7 @@ func (m *model) allVariants(pt *point, rows []*row, dims cond, rex2 []exclusion)
 		m.varAt[key] = at
 		m.variants = append(m.variants, ds...)
 	}
-	d := uint32(at) | descVariants | descValid | common
+	d := uint64(at) | descVariants | common
 	if n == 32 {
 		d |= descMap4
 	}
@@ -174,7 +175,7 @@ func (m *model) allVariants(pt *point, rows []*row, dims cond, rex2 []exclusion)
 }
 
 // variant makes the descriptor of one opcode with all that a prefix says known.
-func (m *model) variant(pt *point, rows []*row, rex2 []exclusion) (uint32, error) {
+func (m *model) variant(pt *point, rows []*row, rex2 []exclusion) (uint64, error) {
 	var ids [256]uint16
 	var hit []*row
 	for modrm := range ids {
@@ -202,7 +203,7 @@ func (m *model) variant(pt *point, rows []*row, rex2 []exclusion) (uint32, error
 	if base >= 1<<16 {
 		return 0, fmt.Errorf("more than 65536 leaves")
 	}
-	return d | uint32(base) | uint32(shape)<<descShape | descValid, nil
+	return d | uint64(base) | uint64(shape)<<descShape, nil
 }
 
 // leavesOf stores the rows of all ModRM values in the least shape that holds

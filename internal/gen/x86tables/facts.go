@@ -52,6 +52,13 @@ var attrFacts = map[string]uint64{
 	"kneed": factKneed | factMask, "bcst": factBcst, "er": factER, "sae": factSAE, "scc": factSCC, "norip": factNoRIP | factSeldom, "no16": factNo16 | factSeldom,
 }
 
+// factWide is a bit that says whether the operand size is 64 bits in 64-bit mode,
+// and one that says so with REX.W.
+const factWide = 61
+
+// wideFacts are these bits by the default size: normal, d64, f64.
+var wideFacts = [4]uint64{2, 3, 3}
+
 // facts packs what Decode needs of a row.
 func (r *row) facts() (uint64, error) {
 	var f uint64
@@ -86,6 +93,7 @@ func (r *row) facts() (uint64, error) {
 	for _, o := range r.operands {
 		f |= o.facts(r)
 	}
+	f |= wideFacts[f>>factSize&3] << factWide
 	if f>>26&3 == 3 || fixups.HazardContextUnknown > 25 {
 		return 0, r.errorf("d64 and f64, or more hazards than the word has room for")
 	}
