@@ -46,7 +46,7 @@ func (s *suite) makeInputs() [][]byte {
 	case n < 0:
 		return in
 	case n == 0 && testing.Short():
-		n = 150
+		n = 100
 	case n == 0:
 		n = 600
 	}

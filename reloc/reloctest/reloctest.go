@@ -11,7 +11,7 @@ type Options struct {
 	// Inputs are encodings to try beyond those of the Arch's own Generator and
 	// random ones: the cases of a corpus, one instruction or more each.
 	Inputs [][]byte
-	// Random is how many inputs are drawn; 0 means 600, or 150 with
+	// Random is how many inputs are drawn; 0 means 600, or 100 with
 	// testing.Short; negative means none.
 	Random int
 	// Seed of the draws.
