@@ -71,7 +71,7 @@ func (e *Encoder) addable(en *Entry) error {
 func (e *Encoder) continues(en *Entry) bool {
 	r := &e.run
 	off := en.PC - r.Addr
-	return r.entries > 0 && en.PC == r.next && r.next == r.end && r.Func == en.Func && (en.Func == "" || r.At+off == en.At) &&
+	return r.next != r.start && en.PC == r.next && r.next == r.end && r.Func == en.Func && (en.Func == "" || r.At+off == en.At) &&
 		r.InFile == en.InFile && (!en.InFile || r.Offset+off == en.Offset) && off < binMaxRun-256
 }
 

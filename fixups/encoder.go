@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math/bits"
 )
 
 // Encoder writes a binary table (docs/format.md) site by site, in the order of
@@ -59,7 +60,7 @@ type runState struct {
 	start   uint64 // first instruction
 	next    uint64 // behind the last one
 	end     uint64 // behind Code
-	word    uint64 // number of the current word of starts
+	base    uint64 // address of bit 0 of the current word of starts
 	bits    uint64 // the current word
 	text    uint64
 	starts  uint32
@@ -145,7 +146,7 @@ func (e *Encoder) begin(r Extent) {
 func (e *Encoder) open(pc uint64) {
 	r := &e.run
 	r.start, r.next = pc, pc
-	r.word, r.bits, r.entries = 0, 0, 0
+	r.base, r.bits, r.entries = pc, 0, 0
 	r.text = uint64(len(e.sec[secText].data))
 	r.starts = uint32(e.sec[secStarts].len())
 	r.sites = uint32(e.siteEnd / 16)
@@ -156,9 +157,8 @@ func (e *Encoder) open(pc uint64) {
 func (e *Encoder) Plain(pc uint64, n int) {
 	r := &e.run
 	if pc == r.next && uint(n) < 256 && e.plain[n] != binNone && uint64(n) <= r.end-pc {
-		if i := (pc - r.start) >> (e.shift & 63); i>>6 == r.word {
+		if i := (pc - r.base) >> (e.shift & 63); i < 64 {
 			r.bits |= 1 << (i & 63)
-			r.entries++
 			r.next = pc + uint64(n)
 			return
 		}
@@ -205,25 +205,30 @@ func (e *Encoder) Site(pc uint64, n int, id ShapeID, d int64) {
 // mark sets the bit of an instruction start, and moves behind it.
 func (e *Encoder) mark(pc uint64, n int) {
 	r := &e.run
-	i := (pc - r.start) >> (e.shift & 63)
-	if i>>6 != r.word {
-		e.fill(i >> 6)
+	if (pc-r.base)>>(e.shift&63) >= 64 {
+		e.fill(pc)
 	}
-	r.bits |= 1 << (i & 63)
-	r.entries++
+	r.bits |= 1 << ((pc - r.base) >> (e.shift & 63) & 63)
 	r.next = pc + uint64(n)
 }
 
-// fill writes words of starts up to word w, which becomes the current one.
-func (e *Encoder) fill(w uint64) {
+// fill writes the words of starts that lie wholly before pc.
+func (e *Encoder) fill(pc uint64) {
 	r, sec := &e.run, &e.sec[secStarts]
-	for ; r.word < w; r.word++ {
-		sec.data = le.AppendUint64(sec.data, r.bits)
-		r.bits = 0
+	for step := uint64(64) << e.shift; pc-r.base >= step; r.base += step {
+		e.word(sec)
 	}
-	if r.next-r.start > binMaxRun {
+	if pc-r.start > binMaxRun {
 		e.fail(fmt.Errorf("%w: run at %#x of more than %d bytes", ErrEncode, r.start, uint64(binMaxRun)))
 	}
+}
+
+// word writes the current word of starts.
+func (e *Encoder) word(sec *section) {
+	r := &e.run
+	sec.data = le.AppendUint64(sec.data, r.bits)
+	r.entries += uint32(bits.OnesCount64(r.bits))
+	r.bits = 0
 }
 
 // seek makes pc the next address, with a gap before it, and reports whether n
@@ -251,7 +256,10 @@ func (e *Encoder) flush() {
 	if e.err != nil || size == 0 {
 		return
 	}
-	e.fill((size>>e.shift + 63) / 64)
+	e.fill(r.next)
+	if r.base != r.next {
+		e.word(&e.sec[secStarts])
+	}
 	from := r.start - r.Addr
 	text := &e.sec[secText]
 	text.data = append(text.data, r.Code[from:from+size]...)

@@ -1,0 +1,31 @@
+package c_test
+
+import "testing"
+
+// playAll gives a script to every build. In short mode those of the host alone.
+func playAll(t *testing.T, s *script) {
+	for _, list := range [][]target{hosts, crosses} {
+		for i := range list {
+			t.Run(list[i].name, func(t *testing.T) {
+				if list[i].exec != "" && testing.Short() {
+					t.Skip("short")
+				}
+				list[i].play(t, s)
+			})
+		}
+	}
+}
+
+// TestRandom compares random tables.
+func TestRandom(t *testing.T) {
+	g := newGen(t, 1)
+	var s script
+	for range 60 {
+		v := s.open(g.table(t, g.IntN(30)))
+		if v.err != nil {
+			t.Fatal(v.err)
+		}
+		s.all(g, v, 3)
+	}
+	playAll(t, &s)
+}
