@@ -34,10 +34,9 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 // afresh. What both can do, both do alike.
 func (a *Arch) common(in *reloc.Insn, p *[16]byte) bool {
 	lo, hi := binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])
-	w := lo
-	pos := a.rexMask & (((w>>4&15 ^ 4) - 1) >> 63) // 1 behind a REX
-	l1 := (rexBits[w&15] | pfxREX) & -pos
-	w >>= pos * 8 & 63
+	l1 := a.rexWords[byte(lo)]
+	pos := l1 / pfxREX & 1
+	w := lo >> (pos * 8 & 63)
 	pg, l0 := a.maps.legacy[0][0], a.modeFlag
 	if byte(w) == 0x0f {
 		pg, l0 = a.maps.legacy[1][0], l0|1<<l0Map
@@ -46,33 +45,26 @@ func (a *Arch) common(in *reloc.Insn, p *[16]byte) bool {
 	}
 	d := pg[byte(w)]
 	m := a.modWords[w>>8&0xff|d/descNoModRM&1<<8]
-	imm := d >> (descCommonImm + l1>>l1W&1*4) & 15
+	imm := d >> (l1>>(l1W-2)&4 + descCommonImm) & 15
 	l0 |= m&^modWordBase | w&0xff
 	l0 += pos*(1<<l0OpcodeOff|1<<l0DispOff|1<<l0ImmOff|d&descModRM) + imm<<l0ImmLen
-	row := leaves[d&descBase+uint64(shapeOf[d>>descShape&7][byte(w>>8)])]
-	f := facts[row]
-	if d&descCommon == 0 || f&factSeldom != 0 || m&modWordBase != 0 && w>>16&7 == 5 {
+	leaf := leaves[d&descBase+uint64(shapeOf[d>>descShape&7][byte(w>>8)])]
+	if d&descCommon == 0 || leaf&leafSeldom != 0 || m&modWordBase != 0 && w>>16&7 == 5 {
 		return false
 	}
-	l1 |= a.addrLog[0] | (2+f>>(factWide+l1>>l1W&1)&a.rexMask)<<l1Op
+	l1 |= leaf >> (leafWide + l1>>l1W&1) & a.rexMask << l1Op
 	n := l0>>l0ImmOff&15 + imm
 	in.Ext[0], in.Ext[1] = l0, l1
 	k := &keep[n&15]
 	binary.LittleEndian.PutUint64(in.Bytes[:8], lo&k[0])
 	binary.LittleEndian.PutUint64(in.Bytes[8:], hi&k[1])
-	in.Target, in.Hazards = 0, fixups.Hazards(f&factHazards)
-	in.Row, in.Len, in.AltLen, in.Class = uint32(row), uint8(n), 0, fixups.Class(f>>factClass&15)
-	in.Flags = flagsOf(f, l0)
-	if f&factRel|l0&(flagRIPRel<<l0Flags) != 0 {
-		a.relative(in, f, l0, l1)
+	in.Target, in.Hazards = 0, fixups.Hazards(leaf&factHazards)
+	in.Row, in.Len, in.AltLen, in.Class = uint32(leaf>>leafRow&0xffff), uint8(n), 0, fixups.Class(leaf>>leafClass&15)
+	in.Flags = reloc.InsnFlags(leaf >> (leafFlags + l0>>(l0Flags+2)&4) & 15)
+	if leaf&leafRel|l0&(flagRIPRel<<l0Flags) != 0 {
+		a.relative(in, leaf&leafRel/leafRel*factRel, l0, l1)
 	}
 	return true
-}
-
-// flagsOf is Continues and Accesses.
-func flagsOf(f, l0 uint64) reloc.InsnFlags {
-	mem := l0 / (flagMem << l0Flags) & 1
-	return reloc.InsnFlags((^f / factStops & 1 * uint64(reloc.Continues)) | ((f/factAccess | mem&^(f/factAddrOnly)) & 1 * uint64(reloc.Accesses)))
 }
 
 // decode takes all ways. Of p, n bytes are code.
@@ -171,7 +163,7 @@ func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d, l0, l1 uint64)
 		dispOff, end = end, end+disp
 	}
 	l0 |= uint64(dispOff) << l0DispOff
-	row := leaves[leaf]
+	row := uint16(leaves[leaf] >> leafRow)
 	f := facts[row]
 	if unusual := l1&pfxLock | l0>>l0Enc&15 | f&factSeldom; row == 0 || unusual != 0 && !a.allowed(f, l0, l1) {
 		return fail(in, n, pos+1+int(d/descModRM&1))
@@ -209,6 +201,12 @@ func (a *Arch) store(in *reloc.Insn, p *[16]byte, n int, end uint, d uint64, row
 	in.Ext[0], in.Ext[1] = l0, l1
 	in.Row, in.Len, in.AltLen = uint32(row), uint8(end), 0
 	return a.classify(in, f, l0, l1)
+}
+
+// flagsOf is Continues and Accesses.
+func flagsOf(f, l0 uint64) reloc.InsnFlags {
+	mem := l0 / (flagMem << l0Flags) & 1
+	return reloc.InsnFlags((^f / factStops & 1 * uint64(reloc.Continues)) | ((f/factAccess | mem&^(f/factAddrOnly)) & 1 * uint64(reloc.Accesses)))
 }
 
 // classify sets class, hazards, flags and target.

@@ -84,7 +84,18 @@ const (
 	factLowRM    = 1 << 58 // ModRM.rm does
 	factLowV     = 1 << 59 // vvvv does
 	factMemDst   = 1 << 60 // a memory operand is written under a mask
-	factWide     = 61      // the operand size is 64 bits in 64-bit mode; bit 62: with REX.W
+)
+
+// A leaf holds a row number and what [Arch.common] needs of its facts: hazards
+// where the facts have them, the flags of an [reloc.Insn] for a register and for
+// a memory operand.
+const (
+	leafClass  = 28 // 4 bits
+	leafRow    = 32 // 16 bits
+	leafFlags  = 48 // 4 bits, and 4 more for memory
+	leafWide   = 56 // the operand size is 64 bits in 64-bit mode; bit 57: with REX.W
+	leafRel    = 1 << 58
+	leafSeldom = 1 << 59
 )
 
 type mapTables struct {

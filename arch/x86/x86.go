@@ -17,7 +17,11 @@ type Arch struct {
 	opLog    *[4][4]uint8
 	addrLog  [2]uint64 // log2 of the address size in its place in Ext[1], by the prefix 67
 	modeFlag uint64    // flagMode64 in its place in Ext[0]
-	rexMask  uint64    // 1 if there are REX prefixes
+	rexMask  uint64    // 1 in 64-bit mode
+
+	// rexWords are the fields of Ext[1] behind an instruction's first byte, the
+	// address size and, for all but 64-bit operands, the operand size.
+	rexWords *[256]uint64
 
 	// modWords are the fields of Ext[0] that follow from a ModRM byte, with offsets
 	// from the opcode; from 256 on, those of an instruction without one.
@@ -33,13 +37,13 @@ var (
 		info: &infoAMD64, maps: &maps64, lead: &lead64,
 		modRM: [2]*[256]uint8{&modRM64, &modRM64}, opLog: &opLog64,
 		addrLog: [2]uint64{3 << l1Addr, 2 << l1Addr}, modeFlag: flagMode64 << l0Flags, rexMask: 1, m64: true,
-		modWords: &modWords64, branchWrap: 1<<64 - 1,
+		modWords: &modWords64, rexWords: &rexWords64, branchWrap: 1<<64 - 1,
 	}
 	// I386 is protected mode, or compatibility mode, with 32-bit code segments.
 	I386 = &Arch{
 		info: &infoI386, maps: &maps32, lead: &lead32,
 		modRM: [2]*[256]uint8{&modRM32, &modRM16}, opLog: &opLog32,
-		addrLog: [2]uint64{2 << l1Addr, 1 << l1Addr}, modWords: &modWords32, branchWrap: 1<<32 - 1,
+		addrLog: [2]uint64{2 << l1Addr, 1 << l1Addr}, modWords: &modWords32, rexWords: &rexWords32, branchWrap: 1<<32 - 1,
 	}
 )
 

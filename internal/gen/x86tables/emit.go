@@ -20,7 +20,6 @@ func (m *model) emit() ([]byte, error) {
 	}
 	b.WriteString("}\n\n")
 	words(&b, "variants", "uint32", m.variants, 8)
-	words(&b, "leaves", "uint16", m.leaves, 16)
 	emitModRM(&b)
 	if err := m.emitRows(&b); err != nil {
 		return nil, err
@@ -133,6 +132,8 @@ func emitModRM(b *bytes.Buffer) {
 			words(b, "modWords"+t.name, "uint64", modWords(&v), 4)
 		}
 	}
+	words(b, "rexWords64", "uint64", rexWords(true), 8)
+	words(b, "rexWords32", "uint64", rexWords(false), 8)
 }
 
 // modWords are the fields of Ext[0] that follow from a ModRM byte, as
@@ -146,6 +147,24 @@ func modWords(facts *[256]uint8) []uint64 {
 		end := 2 + f/modSIB&1
 		v[m] = uint64(m)<<8 | 1<<20 | end<<24 | disp<<28 | (end+disp)<<32 | f&(modRIP|modSIB|modMem)<<49 | f/modBase&1<<63
 		v[256+m] = 1<<24 | 1<<32
+	}
+	return v
+}
+
+// rexWords are the fields of Ext[1] that the first byte decides, as
+// arch/x86/layout.go has them: the bits of REX 0100WRXB, that it is one, the
+// address size, and the operand size but for its low bit.
+func rexWords(mode64 bool) []uint64 {
+	v := make([]uint64, 256)
+	for i := range v {
+		v[i] = 2<<44 | 2<<48
+		if !mode64 {
+			continue
+		}
+		v[i] = 3<<44 | 2<<48
+		if i>>4 == 4 {
+			v[i] |= 1<<6 | uint64(i>>3&1)<<16 | uint64(i>>2&1)<<17 | uint64(i>>1&1)<<18 | uint64(i&1)<<19
+		}
 	}
 	return v
 }
@@ -209,15 +228,22 @@ func addr16(mod, rm int) uint8 {
 
 // emitRows writes the facts and the texts of all rows; row 0 is none.
 func (m *model) emitRows(b *bytes.Buffer) error {
-	fmt.Fprintf(b, "var facts = [%d]uint64{\n0: %#x,\n", len(m.rows)+1, factSeldom)
+	facts := make([]uint64, len(m.rows)+1)
+	fmt.Fprintf(b, "var facts = [%d]uint64{\n", len(facts))
 	for _, r := range m.rows {
 		f, err := r.facts()
 		if err != nil {
 			return err
 		}
+		facts[r.id] = f
 		fmt.Fprintf(b, "%d: %#x, // %s : %s\n", r.id, f, r.text, r.name)
 	}
 	b.WriteString("}\n\n")
+	leaves := make([]uint64, len(m.leaves))
+	for i, id := range m.leaves {
+		leaves[i] = leaf(id, facts)
+	}
+	words(b, "leaves", "uint64", leaves, 8)
 	pool := operandPool{at: map[string]int{}}
 	src := map[string]int{}
 	var order []string

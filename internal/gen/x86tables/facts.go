@@ -52,13 +52,6 @@ var attrFacts = map[string]uint64{
 	"kneed": factKneed | factMask, "bcst": factBcst, "er": factER, "sae": factSAE, "scc": factSCC, "norip": factNoRIP | factSeldom, "no16": factNo16 | factSeldom,
 }
 
-// factWide is a bit that says whether the operand size is 64 bits in 64-bit mode,
-// and one that says so with REX.W.
-const factWide = 61
-
-// wideFacts are these bits by the default size: normal, d64, f64.
-var wideFacts = [4]uint64{2, 3, 3}
-
 // facts packs what Decode needs of a row.
 func (r *row) facts() (uint64, error) {
 	var f uint64
@@ -93,7 +86,6 @@ func (r *row) facts() (uint64, error) {
 	for _, o := range r.operands {
 		f |= o.facts(r)
 	}
-	f |= wideFacts[f>>factSize&3] << factWide
 	if f>>26&3 == 3 || fixups.HazardContextUnknown > 25 {
 		return 0, r.errorf("d64 and f64, or more hazards than the word has room for")
 	}
@@ -132,3 +124,30 @@ var fixedRegs = set(`al ah ax dx cl 1 eAX rAX rCX rDX rBX rBP rSI rDI aAX aCX aS
 	rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 eax ecx edx ebx
 	es cs ss ds fs gs fsbase gsbase st0 st1 sti st xmm0 xmm1 xmm0-6 xmm0-7 xmm0-15 xmm xmm*
 	flags mxcsr fcw fsw fip xcr0 ssp pkru uif msr cr0 gdtr idtr ldtr tr xstate aaa k0 tilecfg`)
+
+// Leaves, as arch/x86/decode.go reads them (its constants leaf*).
+const (
+	leafRow    = 32
+	leafFlags  = 48
+	leafWide   = 56
+	leafRel    = 1 << 58
+	leafSeldom = 1 << 59
+)
+
+// wide says by the default operand size, normal, d64 or f64, whether the operand
+// size is 64 bits in 64-bit mode, and one bit higher whether it is with REX.W.
+var wide = [4]uint64{2, 3, 3}
+
+// leaf is a row number and what the short way through Decode needs of its facts.
+// No row is something to look at twice.
+func leaf(id uint16, facts []uint64) uint64 {
+	if id == 0 {
+		return leafSeldom
+	}
+	f := facts[id]
+	const continues, accesses = 4, 8
+	reg := (^f/factStops&1)*continues | f/factAccess&1*accesses
+	mem := reg | ^f/factAddrOnly&1*accesses
+	return f&(1<<32-1)&^(3<<factSize) | uint64(id)<<leafRow | reg<<leafFlags | mem<<(leafFlags+4) |
+		wide[f>>factSize&3]<<leafWide | f/factRel&1*leafRel | f/factSeldom&1*leafSeldom
+}
