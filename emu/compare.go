@@ -348,7 +348,7 @@ func (c *check) emulate() error {
 		if c.o.Stop.Addr-access.Addr < uint64(access.Size) {
 			c.c.Stop.Addr = c.o.Stop.Addr // the byte of the access that has no memory
 			// Oracles may have written what is before a page boundary.
-			c.torn = span{access.Addr, uint64(access.Size)}
+			c.torn = span{lo: access.Addr, size: uint64(access.Size)}
 		}
 		if access.Write {
 			c.c.Stop.Access = AccessWrite

@@ -130,8 +130,12 @@ func isOneOf(r fixups.Reg, list []fixups.Reg) bool {
 	return false
 }
 
-// span is a run of addresses that is not compared.
-type span struct{ lo, size uint64 }
+// span is a run of addresses that is not compared; a declared one only where
+// the site itself changes nothing.
+type span struct {
+	lo, size uint64
+	declared bool
+}
 
 func (s span) has(a uint64) bool { return a-s.lo < s.size }
 
@@ -183,7 +187,7 @@ next:
 		}
 		addr := one.Addr + uint64(i)
 		for _, s := range skip {
-			if s.has(addr) {
+			if s.has(addr) && !(s.declared && x[i] != c.before(addr)) {
 				continue next
 			}
 		}
@@ -191,27 +195,28 @@ next:
 	}
 }
 
+// before is the byte at a watched address in the initial state.
+func (c *check) before(addr uint64) byte {
+	m := machine{pages: c.w.cpu.Pages(), state: &c.init}
+	return m.peek(addr)
+}
+
 // excluded returns what the plan allows to differ: the bytes below the zone
 // that it writes, where the stack pointer was at first and where the site leaves
-// it, unless the site itself has moved the stack over them; the word of a return
-// address in the slot; what a signal and a failed store have left behind.
+// it; the word of a return address in the slot; memory private to the slot; what
+// a signal and a failed store have left behind.
 func (c *check) excluded(o *final) []span {
 	skip := append(c.skip[:0], c.sandpit, c.torn, c.data)
 	sp, end := c.w.spOf(c.init.Words), c.w.spOf(o.Words)
 	if n := uint64(c.p.Stack); n > 0 {
-		hi := sp - c.zone
-		lo := hi - n
-		if sp-end < 4096 && end < hi {
-			hi = max(lo, end)
-		}
-		skip = append(skip, span{lo, hi - lo}, span{end - c.zone - n, n})
+		skip = append(skip, span{sp - c.zone - n, n, true}, span{end - c.zone - n, n, true})
 	}
 	word := uint64(c.w.t.Bits / 8)
 	if c.p.IsCall && c.p.Returns == fixups.ReturnsSlot && !o.Stop.faulted() {
-		skip = append(skip, span{end, word})
+		skip = append(skip, span{lo: end, size: word})
 	}
 	if c.p.Alias && o.Stop.faulted() {
-		skip = append(skip, span{sp - word, word}) // pushed before the operand was read
+		skip = append(skip, span{lo: sp - word, size: word}) // pushed before the operand was read
 	}
 	c.skip = skip
 	return skip

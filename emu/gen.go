@@ -40,11 +40,11 @@ func (w *Worker) operandPages() error {
 		}
 	}
 	a := w.fixedAddr()
-	if _, err := w.extraPage(a); err != nil {
+	if _, err := w.extraPage(a, false); err != nil {
 		return nil // the emulator cannot map it: the operand faults, on both sides
 	}
 	if a&4095 > 4096-64 {
-		_, _ = w.extraPage(a + 4096)
+		_, _ = w.extraPage(a+4096, false)
 	}
 	return nil
 }
@@ -75,9 +75,9 @@ func (w *Worker) addrMask() uint64 {
 // reach.
 func (w *Worker) shortPage() (*Page, error) {
 	if w.site.op.Size == 2 {
-		return w.extraPage(0x8000)
+		return w.extraPage(0x8000, false)
 	}
-	return w.extraPage(0x30000000)
+	return w.extraPage(0x30000000, false)
 }
 
 // state makes one state: registers from a pool of pointers, edge values and

@@ -109,7 +109,7 @@ func (c *check) scribble(s *State) {
 			v *= 0xd1342543de82ef95
 		}
 	}
-	c.sandpit = span{lo, hi - lo}
+	c.sandpit = span{lo: lo, size: hi - lo}
 }
 
 // goBack runs the point's back program. What it makes must be the state that
@@ -141,6 +141,13 @@ func (c *check) goBack(pt *fixups.Point) error {
 	}
 	if endless(&c.c) || endless(ref) {
 		c.res.Undecided++
+		return nil
+	}
+	if err := c.toEnd(); err != nil {
+		return err
+	}
+	if !equalWords(ref.Words, c.o.Words) {
+		c.res.Undecided++ // it reads what a signal overwrites, with or without a probe
 		return nil
 	}
 	if c.p.Lost.IsEmpty() || !c.c.Stop.faulted() {

@@ -1,9 +1,11 @@
 package emu
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
@@ -257,7 +259,7 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 		}
 	}
 	for a := first; ; a += 4096 {
-		if _, err := w.extraPage(a); err != nil {
+		if _, err := w.extraPage(a, true); err != nil {
 			return err
 		}
 		if a == last {
@@ -290,19 +292,43 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 	return w.setSite(in)
 }
 
-// extraPage maps a page for an operand or a site at a fixed address, unless
-// there is memory already. One page may have to serve as both.
-func (w *Worker) extraPage(addr uint64) (*Page, error) {
+// extraPage maps a page for an operand or, with exec, for a site at a fixed
+// address, unless there is memory already. Only what has to be executed may be:
+// the emulator does not survive the translation of everything that a wild branch
+// can find in data.
+func (w *Worker) extraPage(addr uint64, exec bool) (*Page, error) {
 	addr &^= 4095
+	prot := ProtRead | ProtWrite
 	m := machine{pages: w.cpu.Pages()}
-	if p := m.page(addr); p != nil {
-		return p, nil
+	old := m.page(addr)
+	if old != nil && (!exec || old.Prot&ProtExec != 0) {
+		return old, nil
 	}
-	p, err := w.cpu.Map(addr, 4096, ProtRead|ProtWrite|ProtExec, true)
+	if exec {
+		prot |= ProtExec
+	}
+	var keep []byte
+	if old != nil {
+		i := slices.Index(w.extra, old)
+		if i < 0 {
+			return nil, fmt.Errorf("emu: %#x is data", addr)
+		}
+		keep = bytes.Clone(old.Base)
+		w.extra = slices.Delete(w.extra, i, i+1)
+		if err := w.cpu.Unmap(addr); err != nil {
+			return nil, err
+		}
+	}
+	p, err := w.cpu.Map(addr, 4096, prot, true)
 	if err != nil {
 		return nil, err
 	}
 	w.extra = append(w.extra, p)
+	if keep != nil {
+		copy(p.Base, keep)
+		copy(p.Live, keep)
+		return p, nil
+	}
 	w.fill(p)
 	return p, nil
 }
@@ -365,8 +391,8 @@ func (w *Worker) landings(out []uint64, n int) error {
 // watched, so that every run finds it as it was, and not compared.
 func (w *Worker) slotData(arena int) (span, error) {
 	a := w.slots[arena].arena.Data
-	_, err := w.extraPage(a)
-	return span{a, 4096}, err
+	_, err := w.extraPage(a, false)
+	return span{lo: a, size: 4096}, err
 }
 
 // final is the end of one run, in storage of its own.

@@ -355,6 +355,8 @@ static void judge(xu *x, xu_stop *s, uc_err e, uint64_t *out)
 	} else if (x->stopped) {
 		s->kind = x->stopped - 1;
 		s->num = x->exception;
+	} else if (e == UC_ERR_INSN_INVALID && x->steps > 0 && pc != x->last && pc - x->lo >= x->hi - x->lo) {
+		s->kind = XU_LEFT;  // what lies there is of no interest
 	} else if (e == UC_ERR_INSN_INVALID) {
 		s->kind = XU_INVALID;
 	} else if (e == UC_ERR_OK) {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -16,8 +17,10 @@ import (
 )
 
 var (
+	soakArch = flag.String("soakarch", "", "architecture of TestSoak; empty: all")
 	soakTime = flag.Duration("soak", 0, "how long TestSoak runs; 0: a few seconds")
 	soakSeed = flag.Uint64("soakseed", 0, "seed of TestSoak; 0: from the clock")
+	soakLast = flag.String("soaklast", "", "file that holds the code being judged, for an emulator that ends the process; slow")
 	soakFile = flag.String("soakfile", "", "ELF file whose text is half of the input of TestSoak")
 )
 
@@ -36,6 +39,9 @@ func TestSoak(t *testing.T) {
 	text := programText(t, *soakFile)
 	t.Logf("seed %d", seed)
 	for _, a := range arches() {
+		if *soakArch != "" && *soakArch != a.Info().Name {
+			continue
+		}
 		t.Run(a.Info().Name, func(t *testing.T) {
 			deadline := time.Now().Add(limit / 2)
 			var wg sync.WaitGroup
@@ -80,6 +86,11 @@ func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, deadline tim
 		if len(text) > 64 && rnd.IntN(2) == 0 {
 			at := rnd.IntN(len(text) - 32)
 			code = text[at : at+16]
+		}
+		if *soakLast != "" {
+			if err := os.WriteFile(*soakLast, fmt.Appendf(nil, "%s %x\n", a.Info().Name, code), 0o644); err != nil {
+				return err
+			}
 		}
 		some := []reloc.Env{randomEnv(rnd, envs), randomEnv(rnd, envs)}
 		opt := emu.Options{States: 16, Interrupt: 1, Placements: 1}
