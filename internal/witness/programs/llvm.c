@@ -79,6 +79,7 @@ static int is_lone_prefix(const char *s)
 		if (i == sizeof names / sizeof *names)
 			return 0;
 		kind = kind == 1 || i > 4 ? 1 : 2;
+		s += n;
 	}
 }
 
