@@ -10,29 +10,19 @@ import (
 // Decode implements [reloc.Arch]: any bytes, any cut. Reserved means that the
 // bytes so far cannot begin a valid instruction, whatever follows; truncated
 // that they can.
+//
+// The body is the short way through most of real code: an opcode of map 0 or 1
+// behind nothing but a REX prefix. It works in registers, on words of fields made
+// in advance, and has no branch that the bytes decide but those on 0F and on
+// pc-relative operands: the length, on which the next instruction waits, is a
+// chain of two loads. For all that needs a second look [Arch.decode] starts
+// afresh. What both can do, both do alike.
 func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	in.PC = pc
-	if len(code) >= 16 {
-		p := (*[16]byte)(code)
-		if a.common(in, p) {
-			return nil
-		}
-		return a.decode(in, p, 16)
+	if len(code) < 16 {
+		return a.cut(in, code)
 	}
-	// Behind the end zeros are decoded; what depends on them is answered
-	// truncated, because every answer knows how many bytes it rests on.
-	var buf [16]byte
-	n := copy(buf[:], code)
-	return a.decode(in, &buf, n)
-}
-
-// common decodes most of real code: an opcode of map 0 or 1 behind nothing but a
-// REX prefix. It works in registers, on words of fields made in advance, and has
-// no branch that the bytes decide but those on 0F and on pc-relative operands:
-// the length, on which the next instruction waits, is a chain of two loads. It
-// returns false for all that needs a second look; then [Arch.decode] starts
-// afresh. What both can do, both do alike.
-func (a *Arch) common(in *reloc.Insn, p *[16]byte) bool {
+	p := (*[16]byte)(code)
 	lo, hi := binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])
 	l1 := a.rexWords[byte(lo)]
 	pos := l1 / pfxREX & 1
@@ -50,7 +40,7 @@ func (a *Arch) common(in *reloc.Insn, p *[16]byte) bool {
 	l0 += pos*(1<<l0OpcodeOff|1<<l0DispOff|1<<l0ImmOff|d&descModRM) + imm<<l0ImmLen
 	leaf := leaves[d&descBase+uint64(shapeOf[d>>descShape&7][byte(w>>8)])]
 	if d&descCommon == 0 || leaf&leafSeldom != 0 || m&modWordBase != 0 && w>>16&7 == 5 {
-		return false
+		return a.decode(in, p, 16)
 	}
 	l1 |= leaf >> (leafWide + l1>>l1W&1) & a.rexMask << l1Op
 	n := l0>>l0ImmOff&15 + imm
@@ -64,7 +54,16 @@ func (a *Arch) common(in *reloc.Insn, p *[16]byte) bool {
 	if leaf&leafRel|l0&(flagRIPRel<<l0Flags) != 0 {
 		a.relative(in, leaf&leafRel/leafRel*factRel, l0, l1)
 	}
-	return true
+	return nil
+}
+
+// cut decodes what may end early. Behind the end zeros are decoded; what depends
+// on them is answered truncated, because every answer knows how many bytes it
+// rests on.
+func (a *Arch) cut(in *reloc.Insn, code []byte) error {
+	var buf [16]byte
+	n := copy(buf[:], code)
+	return a.decode(in, &buf, n)
 }
 
 // decode takes all ways. Of p, n bytes are code.

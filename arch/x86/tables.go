@@ -9,7 +9,7 @@ package x86
 // for 32, by ND and NF too.
 //
 // The low half of a descriptor says everything; the high half repeats, for
-// [Arch.common], what follows from it.
+// the short way, what follows from it.
 const (
 	descBase      = 0xffff  // index of the first leaf, or of the first variant
 	descShape     = 16      // 3 bits: how ModRM selects a leaf
@@ -20,7 +20,7 @@ const (
 	descVariants  = 1 << 28
 	descModReg    = 1 << 29 // ModRM.mod is ignored and names a register
 	descMap4      = 1 << 30
-	descCommon    = 1 << 31 // [Arch.common] can do it
+	descCommon    = 1 << 31 // the short way of [Arch.Decode] can do it
 	descCommonImm = 32      // 4 bits: length of the immediate, 4 more: with REX.W
 )
 
@@ -86,7 +86,7 @@ const (
 	factMemDst   = 1 << 60 // a memory operand is written under a mask
 )
 
-// A leaf holds a row number and what [Arch.common] needs of its facts: hazards
+// A leaf holds a row number and what the short way needs of its facts: hazards
 // where the facts have them, the flags of an [reloc.Insn] for a register and for
 // a memory operand.
 const (
@@ -116,7 +116,7 @@ const (
 	modSIB   = flagSIB << modShift
 	modMem   = flagMem << modShift
 
-	modWordBase = 1 << 63 // modBase in the words of [Arch.common]
+	modWordBase = 1 << 63 // modBase in the words of the short way
 )
 
 // immLen is the length of each immediate by the log2 of the operand size.
