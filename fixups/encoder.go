@@ -47,7 +47,7 @@ type Encoder struct {
 // function, or a part of it. Gaps between them are allowed.
 type Extent struct {
 	Addr   uint64 // of the first byte of Code
-	Code   []byte // copied
+	Code   []byte // read until the next Begin, Merge or the end; at most 2 GiB
 	Func   string // name of the function, "" if none
 	At     uint64 // offset of Addr from the start of the function
 	InFile bool   // Offset is valid

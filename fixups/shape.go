@@ -69,16 +69,15 @@ func (e *Encoder) Shape(a, b *Entry) (ShapeID, error) {
 	} else {
 		x.other, x.pair = x.d, true
 	}
-	for _, s := range []*Entry{a, other} {
-		if err := e.checkEntry(s); err != nil {
-			return 0, err
-		}
+	// What holds for a holds for b: a shape is accepted only if it yields both.
+	if err := e.checkEntry(a); err != nil {
+		return 0, err
 	}
-	if !sameParts(a, other) {
+	if len(other.Bytes) != len(a.Bytes) || !sameParts(a, other) {
 		return 0, fmt.Errorf("%w: samples at %#x and %#x differ in more than D", ErrEncode, a.PC, other.PC)
 	}
 	id := e.shape(a, other, &x)
-	if x.bad || !e.yields(id, a) || !e.yields(id, other) {
+	if x.bad || !e.yields(id, a) || b != nil && !e.yields(id, b) {
 		return 0, fmt.Errorf("%w: samples at %#x and %#x differ in more than D", ErrEncode, a.PC, other.PC)
 	}
 	return id, nil

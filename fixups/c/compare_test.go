@@ -2,18 +2,20 @@ package c_test
 
 import "testing"
 
-// playAll gives a script to every build. In short mode those of the host alone.
-func playAll(t *testing.T, s *script) {
+// playAll gives a script to every build, in short mode to those of the host
+// alone. It returns the rules that tables were refused for.
+func playAll(t *testing.T, s *script) (rules map[string]bool) {
 	for _, list := range [][]target{hosts, crosses} {
 		for i := range list {
 			t.Run(list[i].name, func(t *testing.T) {
 				if list[i].exec != "" && testing.Short() {
 					t.Skip("short")
 				}
-				list[i].play(t, s)
+				rules = list[i].play(t, s)
 			})
 		}
 	}
+	return rules
 }
 
 // TestRandom compares random tables.

@@ -155,7 +155,7 @@ func (v *view) table() string {
 		return fmt.Sprintf("bad %x", bad.Offset)
 	}
 	h, l := &v.head, &v.head.Layout
-	return fmt.Sprintf("ok %x %x %x %x %x %x %s %s %s", h.Base, l.Bits, l.Align, uint8(l.Insn), uint8(l.Data), v.Len(), h.Arch, h.File, h.BuildID)
+	return fmt.Sprintf("ok %x %x %x %x %x %x %x %x %x", h.Base, l.Bits, l.Align, uint8(l.Insn), uint8(l.Data), v.Len(), h.Arch, h.File, h.BuildID)
 }
 
 func (v *view) find(pc uint64) string {
@@ -180,7 +180,7 @@ func (v *view) entry(e *fixups.Entry) string {
 		b = fmt.Appendf(b, " file %x", e.Offset)
 	}
 	if e.Func != "" {
-		b = fmt.Appendf(b, " func %s+%x", e.Func, e.At)
+		b = fmt.Appendf(b, " func %x+%x", e.Func, e.At)
 	}
 	b = appendSet(b, " reads", e.Reads)
 	b = appendSet(b, " writes", e.Writes)

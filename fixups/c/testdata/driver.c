@@ -48,6 +48,12 @@ static void bytes(const uint8_t *b, size_t n)
 	}
 }
 
+static void text(const char *name, const char *s)
+{
+	fputs(name, stdout);
+	bytes((const uint8_t *)s, strlen(s));
+}
+
 /* The reply of the whole test machine is a function of these. */
 static u64 mix(u64 a, u64 b)
 {
@@ -178,6 +184,7 @@ static void do_table(u64 len)
 		exit(3);
 	if (xol_check(&table, room + shift, (size_t)len, &e) != XOL_OK) {
 		word("bad ", e.offset);
+		printf(" #%s", e.rule);
 		return;
 	}
 	word("ok ", table.base);
@@ -186,7 +193,9 @@ static void do_table(u64 len)
 	word(" ", table.insn_order);
 	word(" ", table.data_order);
 	word(" ", xol_entries(&table));
-	printf(" %s %s %s", xol_arch(&table), xol_file(&table), xol_buildid(&table));
+	text(" ", xol_arch(&table));
+	text(" ", xol_file(&table));
+	text(" ", xol_buildid(&table));
 }
 
 static void show_set(const char *name, bool (*in)(const xol_table *, const xol_ref *, uint32_t), const xol_ref *ref)
@@ -277,7 +286,7 @@ static void do_find(u64 pc, bool all)
 	if (xol_file_offset(&table, &ref, &x))
 		word(" file ", x);
 	if (xol_func(&table, &ref, &x)[0] != 0) {
-		printf(" func %s", xol_func(&table, &ref, &x));
+		text(" func ", xol_func(&table, &ref, &x));
 		word("+", x);
 	}
 	show_set(" reads", xol_reads, &ref);

@@ -1,0 +1,134 @@
+package c_test
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+	"regexp"
+	"testing"
+)
+
+var le = binary.LittleEndian
+
+// reseal makes length and checksum right again, so that what follows them is
+// looked at.
+func reseal(b []byte) {
+	if len(b) < 28 {
+		return
+	}
+	le.PutUint64(b[16:], uint64(len(b)))
+	le.PutUint32(b[24:], 0)
+	le.PutUint32(b[24:], crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// section returns where section kind (1 to 14) of a sound table is.
+func section(b []byte, kind int) (off, size int) {
+	h := b[72+24*(kind-1):]
+	return int(le.Uint64(h[8:])), int(le.Uint64(h[16:])) * int(le.Uint32(h[4:]))
+}
+
+// spoil changes a sound table: a field of an item of a section in most cases,
+// else the header or the length. Two of three times by little, since most rules
+// are about ends of ranges.
+func (g gen) spoil(b []byte) []byte {
+	b = append([]byte{}, b...)
+	if g.IntN(16) == 0 {
+		cut := b[:g.IntN(len(b)+1)]
+		if g.bool() {
+			cut = append(b, make([]byte, 1+g.IntN(16))...)
+		}
+		return cut
+	}
+	off, size := 0, 72+24*14
+	if g.IntN(8) != 0 {
+		for size = 0; size == 0; {
+			off, size = section(b, 1+g.IntN(14))
+		}
+	}
+	for range 1 + g.IntN(2) {
+		g.field(b[off : off+size])
+	}
+	return b
+}
+
+// field changes a word of 1, 2, 4 or 8 bytes, aligned as fields are.
+func (g gen) field(b []byte) {
+	n := pick(g, 1, 1, 1, 2, 4, 8)
+	for n > len(b) {
+		n /= 2
+	}
+	at := g.IntN(len(b)-n+1) / n * n
+	var w [8]byte
+	copy(w[:], b[at:at+n])
+	v := le.Uint64(w[:])
+	switch g.IntN(6) {
+	case 0:
+		v++
+	case 1:
+		v--
+	case 2:
+		v ^= 1 << g.IntN(8*n)
+	case 3:
+		v = uint64(g.IntN(40))
+	default:
+		v = uint64(g.val())
+	}
+	le.PutUint64(w[:], v)
+	copy(b[at:], w[:n])
+}
+
+// TestHostile compares what both sides have against spoiled tables: whether
+// they are refused, and at which offset. What is accepted must hold in use: the
+// whole of it is asked for. The driver runs under sanitizers on the host, with
+// the last byte of each table at the end of an allocation.
+func TestHostile(t *testing.T) {
+	g := newGen(t, 3)
+	var s script
+	accepted, refused := 0, 0
+	for range 60 {
+		sound := g.table(t, 1+g.IntN(10))
+		for range 100 {
+			b := g.spoil(sound)
+			if g.IntN(8) != 0 {
+				reseal(b)
+			}
+			v := s.open(b)
+			if v.err != nil {
+				refused++
+				continue
+			}
+			accepted++
+			if accepted%8 == 0 {
+				s.seen = nil
+				s.all(g, v, 1)
+			}
+		}
+	}
+	t.Logf("%d accepted, %d refused", accepted, refused)
+	if accepted < 1000 || refused < 1000 {
+		t.Errorf("too few of one kind: what is compared?")
+	}
+	rulesSeen(t, playAll(t, &s))
+}
+
+// rulesSeen demands that the spoiled tables broke nearly all rules: a rule that
+// is never broken is one that nobody has compared.
+func rulesSeen(t *testing.T, seen map[string]bool) {
+	src, err := os.ReadFile("xol_fixups.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, missed := map[string]bool{}, []string{}
+	for _, m := range regexp.MustCompile(`(?:xol_bad(?:_item)?\(.*, |return |bad = )"([^"]+)"\)?;`).FindAllSubmatch(src, -1) {
+		all[string(m[1])] = true
+	}
+	for rule := range all {
+		if !seen[rule] {
+			missed = append(missed, rule)
+		}
+	}
+	if len(all) < 35 || len(missed) > len(all)/5 {
+		t.Errorf("%d rules, %d of them not broken", len(all), len(missed))
+	}
+	t.Logf("%d rules, not broken this time: %q", len(all), missed)
+}
