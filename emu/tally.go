@@ -14,7 +14,7 @@ import (
 
 // Tally counts the outcomes of many comparisons.
 type Tally struct {
-	Sites   int // instructions for which there was at least one plan
+	Sites   int // instructions that were executed
 	Refused int // forms refused, each with its reason: nothing to compare
 	Plans   int // plans compared, each at one slot
 
@@ -176,16 +176,21 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 				t.refuse(v.Reason)
 				continue
 			}
+			l := w.Limit(v.Form)
+			if l != nil && !slices.Contains(limits, l.Name) {
+				limits = append(limits, l.Name)
+				t.limit(l.Name)
+			}
+			if l != nil && l.Verdict == Unsupported {
+				t.Add(&Result{Verdict: Unsupported, Limit: l.Name}, &v.Plan, in.Class)
+				continue // by the table, before anything runs
+			}
 			if !made {
 				if err := w.States(opt.States); err != nil {
 					return err
 				}
 				made = true
 				t.Sites++
-			}
-			if l := w.Limit(v.Form); l != nil && !slices.Contains(limits, l.Name) {
-				limits = append(limits, l.Name)
-				t.limit(l.Name)
 			}
 			if err := w.judgePlan(t, in, &v.Plan, &envs[i], opt); err != nil {
 				return err
