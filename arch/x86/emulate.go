@@ -95,15 +95,15 @@ func (b *planner) isNop() bool {
 }
 
 // leaveTo ends a program: go to Site + next.
-func (b *planner) leaveTo(q *steps) { q.add(mov(fixups.PC(), fixups.SitePlus(b.next()))) }
+func (b *planner) leaveTo(q *steps) { q.mov(fixups.PC(), fixups.SitePlus(b.next())) }
 
 // emulatePush pushes v, which is read before the stack pointer moves: PUSH rSP
 // stores the old value.
 func (b *planner) emulatePush(q *steps, v fixups.Operand) {
 	size := b.stackSize()
-	q.add(add(fixups.T(7), b.sp(), -int64(size)))
-	q.add(store(fixups.T(7), v, size))
-	q.add(mov(b.sp(), fixups.T(7)))
+	q.add64(fixups.T(7), b.sp(), -int64(size))
+	q.store(fixups.T(7), v, size)
+	q.mov(b.sp(), fixups.T(7))
 	b.leaveTo(q)
 }
 
@@ -111,8 +111,8 @@ func (b *planner) emulatePush(q *steps, v fixups.Operand) {
 // has read.
 func (b *planner) emulatePop(q *steps, n int) {
 	size := b.stackSize()
-	q.add(load(fixups.T(0), b.sp(), size))
-	q.add(add(b.sp(), b.sp(), int64(size)))
+	q.load(fixups.T(0), b.sp(), size)
+	q.add64(b.sp(), b.sp(), int64(size))
 	q.writeReg(b.reg(n), fixups.T(0), size, false)
 	b.leaveTo(q)
 }
@@ -124,7 +124,7 @@ func (b *planner) pushOperand(q *steps) {
 		return
 	}
 	b.address(q, 0)
-	q.add(load(fixups.T(0), fixups.T(6), b.stackSize()))
+	q.load(fixups.T(0), fixups.T(6), b.stackSize())
 	b.emulatePush(q, fixups.T(0))
 }
 
@@ -137,9 +137,9 @@ func (b *planner) popOperand(q *steps) {
 	}
 	size := b.stackSize()
 	b.address(q, int64(size))
-	q.add(load(fixups.T(0), b.sp(), size))
-	q.add(store(fixups.T(6), fixups.T(0), size))
-	q.add(add(b.sp(), b.sp(), int64(size)))
+	q.load(fixups.T(0), b.sp(), size)
+	q.store(fixups.T(6), fixups.T(0), size)
+	q.add64(b.sp(), b.sp(), int64(size))
 	b.leaveTo(q)
 }
 
@@ -152,7 +152,7 @@ const (
 )
 
 func (b *planner) emulatePushf(q *steps) {
-	q.add(op2(fixups.OpAnd, fixups.T(0), b.flags(), fixups.Const(flagsPushed)))
+	q.op2(fixups.OpAnd, fixups.T(0), b.flags(), fixups.Const(flagsPushed))
 	b.emulatePush(q, fixups.T(0))
 }
 
@@ -165,12 +165,12 @@ func (b *planner) emulatePopf(q *steps) {
 		popped &= 0xffff
 		kept = ^popped
 	}
-	q.add(load(fixups.T(0), b.sp(), size))
-	q.add(op2(fixups.OpAnd, fixups.T(0), fixups.T(0), fixups.Const(popped)))
-	q.add(op2(fixups.OpAnd, fixups.T(1), b.flags(), fixups.Const(kept)))
-	q.add(op2(fixups.OpOr, fixups.T(0), fixups.T(0), fixups.T(1)))
-	q.add(add(b.sp(), b.sp(), int64(size)))
-	q.add(mov(b.flags(), fixups.T(0)))
+	q.load(fixups.T(0), b.sp(), size)
+	q.op2(fixups.OpAnd, fixups.T(0), fixups.T(0), fixups.Const(popped))
+	q.op2(fixups.OpAnd, fixups.T(1), b.flags(), fixups.Const(kept))
+	q.op2(fixups.OpOr, fixups.T(0), fixups.T(0), fixups.T(1))
+	q.add64(b.sp(), b.sp(), int64(size))
+	q.mov(b.flags(), fixups.T(0))
 	b.leaveTo(q)
 }
 
@@ -197,7 +197,7 @@ func (b *planner) emulateMemory() fixups.Reason {
 		if op == 0xc6 {
 			size = 1
 		}
-		q.add(store(fixups.T(6), fixups.Const(signed(&b.in.Bytes, b.l.immOff(), b.l.immLen())), size))
+		q.store(fixups.T(6), fixups.Const(signed(&b.in.Bytes, b.l.immOff(), b.l.immLen())), size)
 		b.leaveTo(&q)
 	case op == 0xff && b.l.reg() == 6:
 		b.pushOperand(&q)
@@ -220,12 +220,12 @@ func (b *planner) emulateMove(q *steps, m move) {
 	}
 	switch {
 	case !m.load && m.high:
-		q.add(extract(fixups.T(0), r, 8, 8))
-		q.add(store(fixups.T(6), fixups.T(0), 1))
+		q.extract(fixups.T(0), r, 8, 8)
+		q.store(fixups.T(6), fixups.T(0), 1)
 	case !m.load:
-		q.add(store(fixups.T(6), r, m.size))
+		q.store(fixups.T(6), r, m.size)
 	default:
-		q.add(load(fixups.T(0), fixups.T(6), m.size))
+		q.load(fixups.T(0), fixups.T(6), m.size)
 		q.extend(fixups.T(0), fixups.T(0), m)
 		q.writeReg(r, fixups.T(0), m.wide, m.high)
 	}
@@ -237,11 +237,11 @@ func (q *steps) extend(dst, a fixups.Operand, m move) {
 	width := uint8(8 * m.size)
 	switch {
 	case m.size == 8:
-		q.add(mov(dst, a))
+		q.mov(dst, a)
 	case m.sign:
-		q.add(sext(dst, a, width))
+		q.sext(dst, a, width)
 	default:
-		q.add(zext(dst, a, width))
+		q.zext(dst, a, width)
 	}
 }
 
@@ -250,13 +250,13 @@ func (q *steps) extend(dst, a fixups.Operand, m move) {
 func (q *steps) writeReg(r, v fixups.Operand, size int, high bool) {
 	switch {
 	case high:
-		q.add(insert(r, v, 8, 8))
+		q.insert(r, v, 8, 8)
 	case size == 8:
-		q.add(mov(r, v))
+		q.mov(r, v)
 	case size == 4:
-		q.add(zext(r, v, 32))
+		q.zext(r, v, 32)
 	default:
-		q.add(insert(r, v, 0, uint8(8*size)))
+		q.insert(r, v, 0, uint8(8*size))
 	}
 }
 

@@ -18,10 +18,10 @@ const (
 func (b *planner) setPC(q *steps) {
 	pc := fixups.SitePlus(b.target())
 	if b.short() {
-		q.add(zext(fixups.PC(), pc, 16))
+		q.zext(fixups.PC(), pc, 16)
 		return
 	}
-	q.add(mov(fixups.PC(), pc))
+	q.mov(fixups.PC(), pc)
 }
 
 func (b *planner) emulateJump() fixups.Reason {
@@ -33,7 +33,7 @@ func (b *planner) emulateJump() fixups.Reason {
 	case b.l.has(flagRelImm):
 		b.setPC(&q)
 	case b.isJMPABS() && b.l.immLen() == 8:
-		q.add(mov(fixups.PC(), fixups.Const(signed(&b.in.Bytes, b.l.immOff(), 8))))
+		q.mov(fixups.PC(), fixups.Const(signed(&b.in.Bytes, b.l.immOff(), 8)))
 	default:
 		return fixups.ReasonNotEmulated
 	}
@@ -54,7 +54,7 @@ func (b *planner) emulateCond() fixups.Reason {
 	} else {
 		c := b.condition(&q)
 		b.leaveTo(&q)
-		q.add(skip(1, fixups.T(0), c, fixups.Const(0), 64))
+		q.skip(1, fixups.T(0), c, fixups.Const(0), 64)
 	}
 	b.setPC(&q)
 	b.p.Emulate = q.program()
@@ -82,16 +82,16 @@ func (b *planner) condition(q *steps) fixups.Cond {
 	case 5:
 		mask = 1 << bitPF
 	default: // less: SF != OF; less or equal: that or ZF
-		q.add(extract(t0, b.flags(), bitSF, 1))
-		q.add(extract(t1, b.flags(), bitOF, 1))
-		q.add(op2(fixups.OpXor, t0, t0, t1))
+		q.extract(t0, b.flags(), bitSF, 1)
+		q.extract(t1, b.flags(), bitOF, 1)
+		q.op2(fixups.OpXor, t0, t0, t1)
 		if c>>1 == 7 {
-			q.add(extract(t1, b.flags(), bitZF, 1))
-			q.add(op2(fixups.OpOr, t0, t0, t1))
+			q.extract(t1, b.flags(), bitZF, 1)
+			q.op2(fixups.OpOr, t0, t0, t1)
 		}
 	}
 	if mask != 0 {
-		q.add(op2(fixups.OpAnd, t0, b.flags(), fixups.Const(mask)))
+		q.op2(fixups.OpAnd, t0, b.flags(), fixups.Const(mask))
 	}
 	if c&1 == 0 {
 		return fixups.CondEQ
@@ -107,24 +107,24 @@ func (b *planner) emulateLoop(q *steps) {
 	width := uint8(8 * size)
 	count, t0, t1 := b.reg(1), fixups.T(0), fixups.T(1)
 	if b.l.opcode() == 0xe3 {
-		q.add(mov(t0, count))
+		q.mov(t0, count)
 		b.leaveTo(q)
-		q.add(skip(1, t0, fixups.CondNE, fixups.Const(0), width))
+		q.skip(1, t0, fixups.CondNE, fixups.Const(0), width)
 		return
 	}
-	q.add(add(t0, count, -1))
-	q.add(extract(t1, b.flags(), bitZF, 1))
+	q.add64(t0, count, -1)
+	q.extract(t1, b.flags(), bitZF, 1)
 	q.writeReg(count, t0, size, false)
 	b.leaveTo(q)
 	switch b.l.opcode() {
 	case 0xe0:
-		q.add(skip(2, t1, fixups.CondEQ, fixups.Const(1), 64))
-		q.add(skip(1, t0, fixups.CondEQ, fixups.Const(0), width))
+		q.skip(2, t1, fixups.CondEQ, fixups.Const(1), 64)
+		q.skip(1, t0, fixups.CondEQ, fixups.Const(0), width)
 	case 0xe1:
-		q.add(skip(2, t1, fixups.CondEQ, fixups.Const(0), 64))
-		q.add(skip(1, t0, fixups.CondEQ, fixups.Const(0), width))
+		q.skip(2, t1, fixups.CondEQ, fixups.Const(0), 64)
+		q.skip(1, t0, fixups.CondEQ, fixups.Const(0), width)
 	default:
-		q.add(skip(1, t0, fixups.CondEQ, fixups.Const(0), width))
+		q.skip(1, t0, fixups.CondEQ, fixups.Const(0), width)
 	}
 }
 
@@ -136,13 +136,13 @@ func (b *planner) callTo(q *steps) {
 		size = 2
 	}
 	next := fixups.SitePlus(b.next())
-	q.add(add(fixups.T(7), b.sp(), -int64(size)))
-	q.add(store(fixups.T(7), next, size))
+	q.add64(fixups.T(7), b.sp(), -int64(size))
+	q.store(fixups.T(7), next, size)
 	if b.env.SHSTK == reloc.On && b.shadowed() {
 		q.add(fixups.Step{Op: fixups.OpShPush, A: next})
 		b.p.Needs |= fixups.NeedsShadowStack
 	}
-	q.add(mov(b.sp(), fixups.T(7)))
+	q.mov(b.sp(), fixups.T(7))
 }
 
 func (b *planner) emulateCall() fixups.Reason {
@@ -183,18 +183,18 @@ func (b *planner) emulateIndirect() fixups.Reason {
 		size = 2
 	}
 	if l.mod() == 3 {
-		q.add(mov(t5, b.reg(l.rmField())))
+		q.mov(t5, b.reg(l.rmField()))
 	} else {
 		b.address(&q, 0)
-		q.add(load(t5, fixups.T(6), size))
+		q.load(t5, fixups.T(6), size)
 	}
 	if isCall {
 		b.callTo(&q)
 	}
 	if size == 2 {
-		q.add(zext(fixups.PC(), t5, 16))
+		q.zext(fixups.PC(), t5, 16)
 	} else {
-		q.add(mov(fixups.PC(), t5))
+		q.mov(fixups.PC(), t5)
 	}
 	b.p.Emulate = q.program()
 	return fixups.ReasonNone
@@ -234,21 +234,21 @@ func (b *planner) address(q *steps, spAdd int64) {
 	t6 := fixups.T(6)
 	switch {
 	case l.has(flagRIPRel):
-		q.add(mov(t6, fixups.SitePlus(b.target())))
+		q.mov(t6, fixups.SitePlus(b.target()))
 	case l.addrSize() == 2:
 		b.address16(q)
 	default:
 		b.addressSIB(q, spAdd)
 	}
 	if n := l.addrSize(); n < b.word() {
-		q.add(zext(t6, t6, uint8(8*n)))
+		q.zext(t6, t6, uint8(8*n))
 	}
 	switch l.seg() {
 	case 5:
-		q.add(op2(fixups.OpAdd, t6, t6, fixups.R(FSBase)))
+		q.op2(fixups.OpAdd, t6, t6, fixups.R(FSBase))
 		b.p.Needs |= fixups.NeedsSegmentBase
 	case 6:
-		q.add(op2(fixups.OpAdd, t6, t6, fixups.R(GSBase)))
+		q.op2(fixups.OpAdd, t6, t6, fixups.R(GSBase))
 		b.p.Needs |= fixups.NeedsSegmentBase
 	}
 }
@@ -268,16 +268,16 @@ func (b *planner) addressSIB(q *steps, spAdd int64) {
 		}
 	}
 	if l.mod() == 0 && base&7 == 5 {
-		q.add(mov(t6, fixups.Const(disp)))
+		q.mov(t6, fixups.Const(disp))
 	} else {
 		if base == 4 {
 			disp += spAdd
 		}
-		q.add(add(t6, b.reg(base), disp))
+		q.add64(t6, b.reg(base), disp)
 	}
 	if index >= 0 {
-		q.add(op2(fixups.OpShl, t7, b.reg(index), fixups.Const(int64(scale))))
-		q.add(op2(fixups.OpAdd, t6, t6, t7))
+		q.op2(fixups.OpShl, t7, b.reg(index), fixups.Const(int64(scale)))
+		q.op2(fixups.OpAdd, t6, t6, t7)
 	}
 }
 
@@ -289,11 +289,11 @@ func (b *planner) address16(q *steps) {
 	disp := b.disp()
 	first := [8]int{bx, bx, bp, bp, si, di, bp, bx}[l.rm()]
 	if l.rm() == 6 && l.mod() == 0 {
-		q.add(mov(t6, fixups.Const(disp)))
+		q.mov(t6, fixups.Const(disp))
 		return
 	}
-	q.add(add(t6, b.reg(first), disp))
+	q.add64(t6, b.reg(first), disp)
 	if l.rm() < 4 {
-		q.add(op2(fixups.OpAdd, t6, t6, b.reg([4]int{si, di, si, di}[l.rm()])))
+		q.op2(fixups.OpAdd, t6, t6, b.reg([4]int{si, di, si, di}[l.rm()]))
 	}
 }

@@ -68,9 +68,21 @@ func (b *planner) relAt(off, tail int, delta int64) {
 		b.min = max(b.min, d-math.MaxInt32)
 		b.max = min(b.max, d-math.MinInt32)
 	}
-	b.p.Relocs = append(b.p.Relocs, fixups.Reloc{
-		Addend: a, Off: uint16(off), Size: 4, Bits: 32, PCRel: true, Check: check,
-	})
+	r := b.newReloc()
+	setRel32(r, off, int64(tail), delta)
+	r.Check = check
+}
+
+// newReloc appends a reloc whose fields the caller fills in, all of them.
+func (b *planner) newReloc() *fixups.Reloc {
+	p := b.p
+	n := len(p.Relocs)
+	if n == cap(p.Relocs) {
+		p.Relocs = append(p.Relocs, fixups.Reloc{})
+	} else {
+		p.Relocs = p.Relocs[:n+1]
+	}
+	return &p.Relocs[n]
 }
 
 // rel16 is rel for a branch whose target is cut to 16 bits.
@@ -80,16 +92,20 @@ func (b *planner) rel16(delta int64) {
 
 // abs appends a field of n bytes that holds the low bits of Site + delta.
 func (b *planner) abs(n int, delta int64) {
-	check := fixups.CheckWrap
+	off := b.grow(n)
+	r := b.newReloc()
+	setRel32(r, off, -4, delta)
+	r.Size, r.Bits, r.PCRel = uint8(n), uint8(8*n), false
+	r.Check = fixups.CheckWrap
 	if n == 8 {
-		check = fixups.CheckNone
+		r.Check = fixups.CheckNone
 	}
-	b.reloc(fixups.Reloc{Addend: delta, Size: uint8(n), Bits: uint8(8 * n), Check: check})
 }
 
 // literal appends Site + delta as data.
 func (b *planner) literal(delta int64) {
-	b.reloc(fixups.Reloc{Addend: delta, Size: 8, Bits: 64, Order: fixups.OrderData})
+	b.abs(8, delta)
+	b.p.Relocs[len(b.p.Relocs)-1].Order = fixups.OrderData
 }
 
 // point adds the boundary at the current offset. The storage of an earlier plan
@@ -103,10 +119,7 @@ func (b *planner) point(s fixups.State, back, forward fixups.Program) *fixups.Po
 		p.Points = append(p.Points, fixups.Point{})
 	}
 	pt := &p.Points[n]
-	pt.Off, pt.Insn, pt.State = uint16(len(p.Code)), 0, s
-	pt.Back, pt.HasBack = back, back != nil
-	pt.Forward, pt.HasForward = forward, forward != nil
-	pt.Lost = fixups.RegSet{}
+	setPoint(pt, len(p.Code), s, back, forward)
 	return pt
 }
 
@@ -127,7 +140,7 @@ func (b *planner) jumpTo(delta int64) fixups.Program {
 	if uint64(delta) < uint64(len(gotoNext)) {
 		return gotoNext[delta : delta+1 : delta+1]
 	}
-	return b.p.Program(mov(fixups.PC(), fixups.SitePlus(delta)))
+	return goTo(b.p, delta)
 }
 
 // reach is where the slot may be: the range of Slot - Site in which every
@@ -220,6 +233,52 @@ type steps struct {
 // begin starts a program. Another one may begin when it is finished.
 func (b *planner) begin() steps { return steps{b.p, b.p.Mark()} }
 
-func (q *steps) add(s fixups.Step) { q.p.Add(s) }
+// add appends a copy of s.
+func (q *steps) add(s fixups.Step) { *q.p.Add() = s }
 
 func (q *steps) program() fixups.Program { return q.p.Since(q.mark) }
+
+// The steps by their names in the text grammar, written where they lie.
+
+func (q *steps) mov(dst, a fixups.Operand) {
+	s := q.p.Add()
+	s.Dst, s.A = dst, a
+}
+
+func (q *steps) op2(op fixups.Op, dst, a, b fixups.Operand) {
+	s := q.p.Add()
+	s.Op, s.Dst, s.A, s.B = op, dst, a, b
+}
+
+func (q *steps) add64(dst, a fixups.Operand, v int64) { q.op2(fixups.OpAdd, dst, a, fixups.Const(v)) }
+
+func (q *steps) field(op fixups.Op, dst, a fixups.Operand, lsb, width uint8) {
+	s := q.p.Add()
+	s.Op, s.Dst, s.A, s.Lsb, s.Width = op, dst, a, lsb, width
+}
+
+func (q *steps) zext(dst, a fixups.Operand, width uint8) { q.field(fixups.OpZext, dst, a, 0, width) }
+func (q *steps) sext(dst, a fixups.Operand, width uint8) { q.field(fixups.OpSext, dst, a, 0, width) }
+
+func (q *steps) extract(dst, a fixups.Operand, lsb, width uint8) {
+	q.field(fixups.OpExtract, dst, a, lsb, width)
+}
+
+func (q *steps) insert(dst, a fixups.Operand, lsb, width uint8) {
+	q.field(fixups.OpInsert, dst, a, lsb, width)
+}
+
+func (q *steps) load(dst, addr fixups.Operand, size int) {
+	s := q.p.Add()
+	s.Op, s.Dst, s.A, s.Size = fixups.OpLoad, dst, addr, uint8(size)
+}
+
+func (q *steps) store(addr, v fixups.Operand, size int) {
+	s := q.p.Add()
+	s.Op, s.A, s.B, s.Size = fixups.OpStore, addr, v, uint8(size)
+}
+
+func (q *steps) skip(n int, a fixups.Operand, c fixups.Cond, b fixups.Operand, width uint8) {
+	s := q.p.Add()
+	s.Op, s.Cond, s.Skip, s.Width, s.A, s.B = fixups.OpSkip, c, uint8(n), width, a, b
+}

@@ -98,17 +98,17 @@ func (b *planner) exchanged(m move, delta int64, extend bool) fixups.Program {
 	switch {
 	case m.high:
 		r := b.reg(m.reg - 4)
-		q.add(extract(t0, rax, 0, 8))
-		q.add(extract(t1, r, 8, 8))
-		q.add(insert(rax, t1, 0, 8))
-		q.add(insert(r, t0, 8, 8))
+		q.extract(t0, rax, 0, 8)
+		q.extract(t1, r, 8, 8)
+		q.insert(rax, t1, 0, 8)
+		q.insert(r, t0, 8, 8)
 	case m.reg != 0:
 		r := b.reg(m.reg)
-		q.add(mov(t0, rax))
-		q.add(mov(rax, r))
-		q.add(mov(r, t0))
+		q.mov(t0, rax)
+		q.mov(rax, r)
+		q.mov(r, t0)
 	}
-	q.add(mov(fixups.PC(), fixups.SitePlus(delta)))
+	q.mov(fixups.PC(), fixups.SitePlus(delta))
 	return q.program()
 }
 
@@ -300,18 +300,18 @@ func (b *planner) spilled(s fixups.State, zone int64, regs ...int) {
 	}
 	q := b.begin()
 	for i := len(regs) - 1; i >= 0; i-- {
-		q.add(load(b.reg(regs[i]), b.sp(), 8))
-		q.add(add(b.sp(), b.sp(), 8))
+		q.load(b.reg(regs[i]), b.sp(), 8)
+		q.add64(b.sp(), b.sp(), 8)
 	}
 	if zone != 0 {
-		q.add(add(b.sp(), b.sp(), zone))
+		q.add64(b.sp(), b.sp(), zone)
 	}
 	if s == fixups.StateStart {
-		q.add(mov(fixups.PC(), fixups.SitePlus(0)))
+		q.mov(fixups.PC(), fixups.SitePlus(0))
 		b.point(s, q.program(), nil)
 		return
 	}
-	q.add(mov(fixups.PC(), fixups.SitePlus(b.next())))
+	q.mov(fixups.PC(), fixups.SitePlus(b.next()))
 	b.point(s, nil, q.program())
 }
 

@@ -223,25 +223,25 @@ func (b *planner) calling(ret, depth int64, pushed bool) {
 	sp, t0, t1 := b.sp(), fixups.T(0), fixups.T(1)
 	back := b.begin()
 	b.toSite(&back, depth, pushed)
-	back.add(mov(fixups.PC(), fixups.SitePlus(0)))
+	back.mov(fixups.PC(), fixups.SitePlus(0))
 	backward := back.program()
 	q := b.begin()
 	b.toSite(&q, depth, pushed)
-	q.add(add(t0, sp, -8))
-	q.add(load(t1, t0, 8))
-	q.add(store(t0, fixups.SlotPlus(ret), 8))
-	q.add(mov(sp, t0))
-	q.add(mov(fixups.PC(), t1))
+	q.add64(t0, sp, -8)
+	q.load(t1, t0, 8)
+	q.store(t0, fixups.SlotPlus(ret), 8)
+	q.mov(sp, t0)
+	q.mov(fixups.PC(), t1)
 	b.point(fixups.StatePart, backward, q.program())
 }
 
 // toSite appends the way of the stack pointer back to R, and of rax.
 func (b *planner) toSite(q *steps, depth int64, pushed bool) {
 	if pushed {
-		q.add(load(fixups.R(RAX), b.sp(), 8))
+		q.load(fixups.R(RAX), b.sp(), 8)
 		depth += 8
 	}
 	if depth != 0 {
-		q.add(add(b.sp(), b.sp(), depth))
+		q.add64(b.sp(), b.sp(), depth)
 	}
 }

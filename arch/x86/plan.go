@@ -12,6 +12,9 @@ import (
 // to in where env does not say whether these protections are on and the plan was
 // made as if they were off.
 func (a *Arch) Plan(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) error {
+	if env.Forms == fixups.FormJump.Bit() && a.nearJump(p, in, env) {
+		return nil
+	}
 	b := planner{p: p, in: in, env: env, l: lay(in), a: a}
 	reason := fixups.ReasonUnknown
 	for _, f := range reloc.Order {

@@ -50,7 +50,7 @@ func (b *planner) stepJump() fixups.Reason {
 	b.guard(b.target())
 	b.p.Abort = gotoSite
 	q := b.begin()
-	q.add(mov(fixups.T(1), fixups.PC()))
+	q.mov(fixups.T(1), fixups.PC())
 	b.stopped(&q, int64(b.p.CopyLen), b.target())
 	b.p.Post = q.program()
 	return fixups.ReasonNone
@@ -60,18 +60,18 @@ func (b *planner) stepJump() fixups.Reason {
 // in t1, where it is put first: Site + delta may be an address in the slot.
 func (b *planner) stopped(q *steps, n, delta int64) {
 	q.atStop(b, n, 1)
-	q.add(mov(fixups.PC(), fixups.SitePlus(delta)))
+	q.mov(fixups.PC(), fixups.SitePlus(delta))
 }
 
 // atStop appends: skip k steps unless t1 is the stop at Slot + n. After a trap pc
 // is reported at the trap or behind it.
 func (q *steps) atStop(b *planner, n int64, k int) {
 	if b.p.Stop == fixups.StopTrap {
-		q.add(op2(fixups.OpSub, fixups.T(2), fixups.T(1), fixups.SlotPlus(n)))
-		q.add(skip(k, fixups.T(2), fixups.CondA, fixups.Const(1), b.width()))
+		q.op2(fixups.OpSub, fixups.T(2), fixups.T(1), fixups.SlotPlus(n))
+		q.skip(k, fixups.T(2), fixups.CondA, fixups.Const(1), b.width())
 		return
 	}
-	q.add(skip(k, fixups.T(1), fixups.CondNE, fixups.SlotPlus(n), b.width()))
+	q.skip(k, fixups.T(1), fixups.CondNE, fixups.SlotPlus(n), b.width())
 }
 
 func (b *planner) isJMPF() bool {
@@ -162,7 +162,7 @@ func (b *planner) stepCond() fixups.Reason {
 	b.p.CopyLen = stop
 	b.p.Abort = gotoSite
 	q := b.begin()
-	q.add(mov(fixups.T(1), fixups.PC()))
+	q.mov(fixups.T(1), fixups.PC())
 	b.stopped(&q, int64(n), b.next())
 	b.stopped(&q, int64(k), b.target())
 	b.p.Post = q.program()

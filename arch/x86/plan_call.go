@@ -173,16 +173,16 @@ func (b *planner) stepCall() fixups.Reason {
 	b.p.Abort = gotoSite
 	fix := b.begin()
 	if ret.Kind == fixups.OperandSite {
-		fix.add(store(b.sp(), ret, b.word()))
+		fix.store(b.sp(), ret, b.word())
 	}
 	if b.env.SHSTK == reloc.On && b.shadowed() {
 		fix.add(fixups.Step{Op: fixups.OpShPush, A: ret})
 		b.p.Needs |= fixups.NeedsShadowStack
 	}
-	fix.add(mov(fixups.PC(), fixups.SitePlus(b.target())))
+	fix.mov(fixups.PC(), fixups.SitePlus(b.target()))
 	fixed := fix.program()
 	q := b.begin()
-	q.add(mov(fixups.T(1), fixups.PC()))
+	q.mov(fixups.T(1), fixups.PC())
 	q.atStop(b, n, len(fixed))
 	for i := range fixed {
 		q.add(fixed[i])

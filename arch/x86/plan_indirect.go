@@ -103,7 +103,7 @@ func (b *planner) stepIndirectCall() fixups.Reason {
 	for i := range b.p.Post {
 		q.add(b.p.Post[i])
 	}
-	q.add(store(b.sp(), fixups.SitePlus(b.next()), b.word()))
+	q.store(b.sp(), fixups.SitePlus(b.next()), b.word())
 	if b.env.SHSTK == reloc.On {
 		q.add(fixups.Step{Op: fixups.OpShPop, Dst: fixups.T(2)})
 		q.add(fixups.Step{Op: fixups.OpShPush, A: fixups.SitePlus(b.next())})

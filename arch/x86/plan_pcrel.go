@@ -78,7 +78,7 @@ func (b *planner) scratchStep() fixups.Reason {
 	b.guard(b.next())
 	b.lastPoint(fixups.StateDone, nil)
 	q := b.begin()
-	q.add(mov(s, fixups.T(0)))
+	q.mov(s, fixups.T(0))
 	b.afterCopy(&q)
 	b.p.Post = q.program()
 	return fixups.ReasonNone

@@ -94,17 +94,17 @@ func (b *planner) postCopy() fixups.Program {
 func (b *planner) afterCopy(q *steps) {
 	n := int64(b.p.CopyLen)
 	if b.env.Stop == fixups.StopTrap {
-		q.add(op2(fixups.OpSub, fixups.T(1), fixups.PC(), fixups.SlotPlus(n)))
-		q.add(skip(1, fixups.T(1), fixups.CondA, fixups.Const(1), b.width()))
-		q.add(mov(fixups.PC(), fixups.SitePlus(b.next())))
+		q.op2(fixups.OpSub, fixups.T(1), fixups.PC(), fixups.SlotPlus(n))
+		q.skip(1, fixups.T(1), fixups.CondA, fixups.Const(1), b.width())
+		q.mov(fixups.PC(), fixups.SitePlus(b.next()))
 		return
 	}
-	q.add(mov(fixups.T(1), fixups.PC()))
-	q.add(skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(n), b.width()))
-	q.add(mov(fixups.PC(), fixups.SitePlus(b.next())))
+	q.mov(fixups.T(1), fixups.PC())
+	q.skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(n), b.width())
+	q.mov(fixups.PC(), fixups.SitePlus(b.next()))
 	if b.in.Hazards.Has(fixups.HazardRepeats) {
-		q.add(skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(0), b.width()))
-		q.add(mov(fixups.PC(), fixups.SitePlus(0)))
+		q.skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(0), b.width())
+		q.mov(fixups.PC(), fixups.SitePlus(0))
 	}
 }
 
@@ -117,9 +117,9 @@ func (b *planner) stepPushf() {
 	b.p.Pre = b.p.Program(extract(fixups.T(0), b.flags(), tf, 1))
 	q := b.begin()
 	size := b.stackSize()
-	q.add(load(fixups.T(2), b.sp(), size))
-	q.add(insert(fixups.T(2), fixups.T(0), tf, 1))
-	q.add(store(b.sp(), fixups.T(2), size))
+	q.load(fixups.T(2), b.sp(), size)
+	q.insert(fixups.T(2), fixups.T(0), tf, 1)
+	q.store(b.sp(), fixups.T(2), size)
 	b.afterCopy(&q)
 	b.p.Post = q.program()
 }

@@ -388,6 +388,37 @@ func TestPlanProperties(t *testing.T) {
 	}
 }
 
+// TestNearJump: the short way and the families say the same.
+func TestNearJump(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	var fast, slow reloc.Plan
+	made := map[fixups.Class]int{}
+	for range 100_000 {
+		var code [16]byte
+		var in reloc.Insn
+		random(rnd, &code, true)
+		if AMD64.Decode(&in, code[:], testSite) != nil {
+			continue
+		}
+		env := testEnvs[rnd.IntN(len(testEnvs))]
+		env.Slots, env.Forms = reloc.SlotsNear, fixups.FormJump.Bit()
+		ins := in
+		if !AMD64.nearJump(&fast, &ins, &env) {
+			continue
+		}
+		b := planner{p: &slow, in: &in, env: &env, l: lay(&in), a: AMD64}
+		if r := b.form(fixups.FormJump); r != fixups.ReasonNone || !fast.Equal(&slow) || in.Hazards != ins.Hazards {
+			t.Fatalf("% x %+v: %v\n%+v\n%+v", in.Raw(), env, r, fast, slow)
+		}
+		made[in.Class]++
+	}
+	for _, c := range []fixups.Class{fixups.ClassPlain, fixups.ClassPCRelative, fixups.ClassBranch, fixups.ClassCondBranch, fixups.ClassCall} {
+		if made[c] < 100 {
+			t.Errorf("only %d plans of class %v", made[c], c)
+		}
+	}
+}
+
 // checkPlan holds a plan against what every plan must keep.
 func checkPlan(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc.Plan) {
 	t.Helper()

@@ -21,8 +21,7 @@ func (b *planner) leave(delta int64) fixups.Reason {
 		return b.leaveByStack(delta)
 	default:
 		b.notrack()
-		b.bytes(0xff, 0x25)
-		b.constant(0, 4)
+		b.p.Code = append(b.p.Code, 0xff, 0x25, 0, 0, 0, 0)
 		b.literal(delta)
 	}
 	return fixups.ReasonNone
