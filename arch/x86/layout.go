@@ -72,10 +72,20 @@ func (l *layout) opmap() int     { return int(l[0] >> 48 & 15) }
 func (l *layout) has(flag uint64) bool { return l[0]>>52&flag != 0 }
 func (l *layout) pfx(p uint64) bool    { return l[1]&p != 0 }
 
-func (l *layout) w() int    { return int(l[1] >> 16 & 1) }
-func (l *layout) r() int    { return int(l[1] >> 17 & 1) } // not inverted: 1 extends
-func (l *layout) x() int    { return int(l[1] >> 18 & 1) }
-func (l *layout) b() int    { return int(l[1] >> 19 & 1) }
+func (l *layout) w() int { return int(l[1] >> 16 & 1) }
+func (l *layout) r() int { return int(l[1] >> 17 & 1) } // not inverted: 1 extends
+func (l *layout) x() int { return int(l[1] >> 18 & 1) }
+func (l *layout) b() int { return int(l[1] >> 19 & 1) }
+
+// high is bit 4 of a vector register in ModRM.rm: EVEX.X, which other encodings
+// ignore with a register.
+func (l *layout) high() int {
+	if l.enc() == encEVEX {
+		return l.x()
+	}
+	return 0
+}
+
 func (l *layout) r4() int   { return int(l[1] >> 20 & 1) }
 func (l *layout) x4() int   { return int(l[1] >> 21 & 1) }
 func (l *layout) b4() int   { return int(l[1] >> 22 & 1) }

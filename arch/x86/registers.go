@@ -83,6 +83,9 @@ var _ reloc.Registerer = AMD64
 // killed.
 func (a *Arch) Registers(use *reloc.RegUse, in *reloc.Insn) {
 	*use = reloc.RegUse{}
+	if isXchgNop(lay(in)) {
+		return
+	}
 	u := usage{use: use, arch: a, l: lay(in), f: facts[in.Row], in: in}
 	u.rep = u.f&factRep != 0 && u.l.pfx(pfxF2|pfxF3)
 	t := &rowTexts[in.Row]
@@ -98,6 +101,12 @@ func (a *Arch) Registers(use *reloc.RegUse, in *reloc.Insn) {
 	if u.l.enc() == encEVEX && u.l.aaa() != 0 && u.f&factMask != 0 {
 		u.mask(u.l.aaa(), aR)
 	}
+}
+
+// isXchgNop recognizes 90 without REX.B: xchg eax, eax does nothing, not even
+// what a 32-bit write does (SDM volume 2, NOP).
+func isXchgNop(l *layout) bool {
+	return l.opmap() == 0 && l.enc() <= encREX2 && l.opcode() == 0x90 && l.b()|l.b4() == 0
 }
 
 // usage is the work of Registers.
@@ -133,7 +142,7 @@ func (u *usage) operand(o uint16) {
 		u.fixed(int(o>>operandArg), access)
 	case mREP:
 		if u.rep {
-			u.add(RCX, aX, false)
+			u.add(u.arch.reg(RCX), aX, false)
 		}
 	case mG:
 		u.general(reg|r4, access, t)
@@ -165,7 +174,7 @@ func (u *usage) wide(place, access uint16) {
 		u.vector(reg|l.r()<<3|l.r4()<<4, access)
 	case mU, mW:
 		if !mem {
-			u.vector(rm|l.b()<<3|l.x()<<4, access)
+			u.vector(rm|l.b()<<3|l.high()<<4, access)
 		}
 	case mH:
 		u.vector(l.vvvv(), access)
