@@ -191,7 +191,10 @@ func (a *Arch) store(in *reloc.Insn, p *[16]byte, n int, end uint, d uint64, row
 	}
 	l0 |= uint64(end)<<l0ImmOff | uint64(size8)<<l0ImmLen
 	end += size8
-	if int(end) > min(n, 15) {
+	if end > 15 { // ModRM and SIB told
+		return fail(in, n, int(l0>>l0OpcodeOff&15+1+d/descModRM&1+l0/(flagSIB<<l0Flags)&1))
+	}
+	if int(end) > n {
 		return fail(in, n, int(end))
 	}
 	lo, hi := binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])

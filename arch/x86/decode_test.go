@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
 
@@ -77,6 +78,93 @@ func TestShortWayAgrees(t *testing.T) {
 			if wantErr := a.decode(&want, &code, 16); err != wantErr || got != want {
 				t.Fatalf("%s: %x: %v, %v\n%+v\n%+v", a.info.Name, code, err, wantErr, got, want)
 			}
+		}
+	}
+}
+
+// What prefixes change: length, class, hazards and target.
+func TestDecodePrefixes(t *testing.T) {
+	const vendor, pad = fixups.HazardVendor, fixups.HazardLandingPad
+	for _, tt := range []struct {
+		arch        *Arch
+		code        string
+		len, altLen uint8
+		class       fixups.Class
+		target      uint64
+		has, hasNot fixups.Hazard
+	}{
+		{AMD64, "66e811223344", 6, 4, fixups.ClassCall, 0x44332211 + 0x1006, vendor, pad},
+		{AMD64, "660f8011223344", 7, 5, fixups.ClassCondBranch, 0x44332211 + 0x1007, vendor, pad},
+		{AMD64, "66eb10", 3, 0, fixups.ClassBranch, 0x1013, vendor, pad},
+		{AMD64, "6648e811223344", 7, 0, fixups.ClassCall, 0x44332211 + 0x1007, vendor, pad},
+		{AMD64, "66c3", 2, 0, fixups.ClassReturn, 0, vendor, pad},
+		{AMD64, "66ffd0", 3, 0, fixups.ClassIndirectCall, 0, vendor, fixups.HazardRepeats},
+		{AMD64, "ffd0", 2, 0, fixups.ClassIndirectCall, 0, pad, vendor},
+		{AMD64, "3effd0", 3, 0, fixups.ClassIndirectCall, 0, fixups.HazardPushesPC, pad},
+		{AMD64, "643effd0", 4, 0, fixups.ClassIndirectCall, 0, pad, vendor},
+		{AMD64, "48ff2c24", 4, 0, fixups.ClassIndirectBranch, 0, vendor, fixups.HazardRepeats},
+		{AMD64, "f3a4", 2, 0, fixups.ClassPlain, 0, fixups.HazardRepeats, vendor},
+		{AMD64, "f390", 2, 0, fixups.ClassPlain, 0, 63, fixups.HazardRepeats},
+		{AMD64, "66c7f81122", 5, 0, fixups.ClassTransaction, 0x1005 + 0x2211, fixups.HazardTransaction, vendor},
+		{AMD64, "678d0511223344", 7, 0, fixups.ClassPCRelative, 0x44332211 + 0x1007, fixups.HazardReadsPC, vendor},
+		{AMD64, "ff1511223344", 6, 0, fixups.ClassIndirectCall, 0x44332211 + 0x1006, fixups.HazardReadsPC, vendor},
+		{I386, "66e81122", 4, 0, fixups.ClassCall, 0x2211 + 0x1004, fixups.HazardPushesPC, vendor},
+		{I386, "66e900f0", 4, 0, fixups.ClassBranch, 4, 63, vendor},
+		{I386, "e900f0ffff", 5, 0, fixups.ClassBranch, 5, 63, vendor},
+		{I386, "66c7f800f0", 5, 0, fixups.ClassTransaction, 5, fixups.HazardTransaction, vendor},
+		{I386, "8b0511223344", 6, 0, fixups.ClassPlain, 0, 63, fixups.HazardReadsPC},
+	} {
+		var in reloc.Insn
+		code := unhex(t, tt.code)
+		if err := tt.arch.Decode(&in, code, 0x1000); err != nil {
+			t.Errorf("%s %s: %v", tt.arch.info.Name, tt.code, err)
+			continue
+		}
+		if in.Len != tt.len || in.AltLen != tt.altLen || in.Class != tt.class || in.Target != tt.target {
+			t.Errorf("%s %s: %d (%d) bytes, %v, target %#x", tt.arch.info.Name, tt.code, in.Len, in.AltLen, in.Class, in.Target)
+		}
+		if tt.has != 63 && !in.Hazards.Has(tt.has) || in.Hazards.Has(tt.hasNot) {
+			t.Errorf("%s %s: hazards %#x", tt.arch.info.Name, tt.code, in.Hazards)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		arch *Arch
+		code string
+		want fixups.Reason
+		len  uint8
+	}{
+		{AMD64, "", fixups.ReasonTruncated, 0},
+		{AMD64, "48", fixups.ReasonTruncated, 1},
+		{AMD64, "06", fixups.ReasonReserved, 1},
+		{AMD64, "0f04", fixups.ReasonReserved, 2},
+		{AMD64, "f048ffc0", fixups.ReasonReserved, 4},   // lock of a register
+		{AMD64, "f08b00", fixups.ReasonReserved, 3},     // lock of a load
+		{AMD64, "f00fba2000", fixups.ReasonReserved, 4}, // lock bt
+		{AMD64, "66c5f828c0", fixups.ReasonReserved, 2}, // 66 before VEX
+		{AMD64, "48c5f828c0", fixups.ReasonReserved, 2}, // REX before VEX
+		{AMD64, "666666666666666666666666666666", fixups.ReasonReserved, 15},
+		{AMD64, "6666666666666666666666666666", fixups.ReasonTruncated, 14},
+		{AMD64, "6666666666666666666666668b80", fixups.ReasonReserved, 14}, // 18 bytes would follow
+		{AMD64, "666666666666666666666666e8", fixups.ReasonReserved, 13},
+		{AMD64, "0f0fc000", fixups.ReasonReserved, 4}, // 3DNow suffix
+		{AMD64, "d50170", fixups.ReasonReserved, 3},   // REX2 jcc
+		{I386, "c500", fixups.ReasonNone, 2},          // lds
+		{I386, "c5", fixups.ReasonTruncated, 1},
+		{I386, "0f05", fixups.ReasonNone, 2},
+	} {
+		var in reloc.Insn
+		err := tt.arch.Decode(&in, unhex(t, tt.code), 0)
+		if tt.want == fixups.ReasonNone {
+			if err != nil {
+				t.Errorf("%s %s: %v", tt.arch.info.Name, tt.code, err)
+			}
+			continue
+		}
+		if err != tt.want || in.Len != tt.len {
+			t.Errorf("%s %s: %v after %d bytes, want %v after %d", tt.arch.info.Name, tt.code, err, in.Len, tt.want, tt.len)
 		}
 	}
 }

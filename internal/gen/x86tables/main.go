@@ -1,5 +1,5 @@
-// Command x86tables turns the rows of arch/x86/tables into
-// arch/x86/z_tables.go. Usage: x86tables DIR, where DIR is arch/x86.
+// Command x86tables turns the rows of arch/x86/tables into arch/x86/z_tables.go
+// and docs/isa-x86.md. Usage: x86tables DIR, where DIR is arch/x86.
 package main
 
 import (
@@ -20,27 +20,37 @@ func main() {
 }
 
 func run(dir string) error {
-	out, err := generate(dir)
+	code, page, err := generate(dir)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "z_tables.go"), out, 0o644)
+	if err := os.WriteFile(filepath.Join(dir, codeFile), code, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, pageFile), page, 0o644)
 }
 
-// generate returns what z_tables.go must hold.
-func generate(dir string) ([]byte, error) {
+// What is generated, from arch/x86.
+const (
+	codeFile = "z_tables.go"
+	pageFile = "../../docs/isa-x86.md"
+)
+
+// generate returns what the two files must hold.
+func generate(dir string) (code, page []byte, err error) {
 	tables := os.DirFS(filepath.Join(dir, "tables"))
 	rows, have, err := parseAll(tables)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rex2, err := parseREX2(tables)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, err := build(rows, have, rex2)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return m.emit()
+	code, err = m.emit()
+	return code, writePage(rows), err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -11,16 +12,18 @@ import (
 const port = "../../../arch/x86"
 
 func TestGenerated(t *testing.T) {
-	want, err := generate(port)
+	code, page, err := generate(port)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(port + "/z_tables.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("arch/x86/z_tables.go is stale; run: go generate ./arch/x86")
+	for file, want := range map[string][]byte{codeFile: code, pageFile: page} {
+		got, err := os.ReadFile(filepath.Join(port, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is stale; run: go generate ./arch/x86", file)
+		}
 	}
 }
 

@@ -177,8 +177,13 @@ func (r *row) parseAttrs(s string) error {
 	return nil
 }
 
-var knownAttrs = set(`lock rep d64 f64 imm8s amd intel ud bcst er sae mask zero kneed vsib priv undoc
-	v66 vw far push pop mem bitmem stops modreg norexr xpush xpop scc norip no16`)
+// attrOrder is the order in which attributes are printed.
+var attrOrder = strings.Fields(attrNames)
+
+var knownAttrs = set(attrNames)
+
+const attrNames = `lock rep d64 f64 imm8s amd intel ud bcst er sae mask zero kneed vsib priv undoc
+	v66 vw far push pop mem bitmem stops modreg norexr xpush xpop scc norip no16`
 
 func set(s string) map[string]bool {
 	m := map[string]bool{}
