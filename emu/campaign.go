@@ -1,6 +1,8 @@
 package emu
 
 import (
+	"math/rand/v2"
+
 	"github.com/xol-go/xol/reloc"
 )
 
@@ -39,3 +41,9 @@ func (w *Worker) Pick(n int) int { return w.rnd.IntN(n) }
 
 // Arenas is the number of site arenas.
 func (w *Worker) Arenas() int { return len(w.sites) }
+
+// Reseed makes everything random from here on follow from seed.
+func (w *Worker) Reseed(seed uint64) {
+	w.seed = seed
+	w.rnd = rand.New(rand.NewPCG(seed, 0x786f6c))
+}

@@ -116,7 +116,7 @@ func (p *x86Parts) parseOpcode(b []byte, m64 bool) {
 	case c == 0x62 && long:
 		p.enc, p.opmap, n = X86EVEX, at(1)&7, 5
 		p.rex = at(2)>>7<<3 | ^at(1)>>5
-	case c == 0x8f && at(1)&0x1f >= 8 && (m64 || at(1) >= 0xc0):
+	case c == 0x8f && at(1)&0x1f >= 8: // else POP, whose reg field is 0
 		p.enc, p.opmap, n = X86XOP, at(1)&31, 4
 		p.rex = at(2)>>7<<3 | ^at(1)>>5
 	case c == 0xd5 && m64:

@@ -62,4 +62,23 @@ int xu_forget(xu *x, uint64_t addr, uint64_t size);
 int xu_run(xu *x, uint64_t lo, uint64_t hi, uint32_t limit, uint32_t n, const uint64_t *in, uint64_t *out,
 	const xu_line *in_lines, const uint32_t *in_first, xu_stop *stops, xu_line *out_lines, uint32_t out_cap, uint64_t *trace);
 
+// For the benchmark.
+typedef struct {
+	uint64_t addr, size;
+	uint8_t *live;
+} xu_ring;
+
+typedef struct {
+	uint64_t mask[XU_MAX_WORDS], value[XU_MAX_WORDS], data;
+	uint8_t keep[XU_MAX_WORDS];  // words that are not random
+	uint64_t *in, *out, *out2;
+	xu_line *lines, *got, *got2;
+	uint32_t *first, cap;
+	xu_stop *stops, *stops2;
+} xu_scratch;
+
+xu_scratch *xu_driver_open(xu *x, uint32_t s, uint64_t data);
+uint64_t xu_driver(xu *x, const xu_ring *site, const xu_ring *slot, uint32_t cases, uint32_t s, xu_scratch *m);
+void xu_driver_close(xu_scratch *m);
+
 #endif

@@ -1,0 +1,110 @@
+package fuzz
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/xol-go/xol/arch/x86"
+	"github.com/xol-go/xol/corpus"
+	"github.com/xol-go/xol/emu"
+	"github.com/xol-go/xol/emu/unicorn"
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// judge owns the engines of a fuzz process: opening one takes longer than a
+// thousand comparisons. Inputs are judged one at a time.
+type judge struct {
+	mu      sync.Mutex
+	workers map[reloc.Arch]*emu.Worker
+}
+
+func (j *judge) worker(t testing.TB, a reloc.Arch) *emu.Worker {
+	if j.workers[a] == nil {
+		w, err := emu.NewWorker(unicorn.Oracle, a.Info(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.workers == nil {
+			j.workers = map[reloc.Arch]*emu.Worker{}
+		}
+		j.workers[a] = w
+	}
+	return j.workers[a]
+}
+
+// one judges one input. Everything random follows from seed.
+func (j *judge) one(t *testing.T, mode32 bool, code []byte, seed uint64, opt emu.Options) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var a reloc.Arch = x86.AMD64
+	if mode32 {
+		a = x86.I386
+	}
+	if len(code) > a.Info().MaxLen {
+		code = code[:a.Info().MaxLen]
+	}
+	w := j.worker(t, a)
+	w.Reseed(seed)
+	rnd := rand.New(rand.NewPCG(seed, 2))
+	if err := w.UseArena(rnd.IntN(w.Arenas())); err != nil {
+		t.Fatal(err)
+	}
+	var tally emu.Tally
+	if _, err := w.JudgeCode(&tally, a, code, []reloc.Env{environment(a, rnd)}, opt); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range tally.Diffs {
+		t.Errorf("seed %d: %v", seed, d)
+	}
+}
+
+// environment draws a caller's facts and wishes.
+func environment(a reloc.Arch, rnd *rand.Rand) reloc.Env {
+	v := rnd.Uint64()
+	e := reloc.Env{
+		Slots:     reloc.SlotsNear,
+		Return:    fixups.Returns(v & 1),
+		Spill:     v>>1&1 != 0,
+		Data:      v>>2&3 == 0,
+		Short:     v>>4&3 == 0,
+		AllowLost: v>>6&3 == 0,
+		Stop:      fixups.Stop(v >> 8 & 1),
+	}
+	e.ExecuteOnly = v>>9&7 == 0
+	if v>>12&3 != 0 && !a.Info().NearOnly {
+		e.Slots = reloc.SlotsFar
+	}
+	if v>>14&3 == 0 {
+		e.Lang = reloc.LangGo
+	}
+	if v>>16&3 == 0 {
+		e.Dead = fixups.MakeRegSet(fixups.Reg(v>>20&3), fixups.Reg(v>>22&3))
+	}
+	return e
+}
+
+func seeds(f *testing.F) {
+	for c := range corpus.All() {
+		if c.Arch == "amd64" || c.Arch == "386" {
+			f.Add(c.Arch == "386", c.Bytes, uint64(len(c.Name)))
+		}
+	}
+}
+
+func FuzzEquivalent(f *testing.F) {
+	seeds(f)
+	var j judge
+	f.Fuzz(func(t *testing.T, mode32 bool, code []byte, seed uint64) {
+		j.one(t, mode32, code, seed, emu.Options{States: 16})
+	})
+}
+
+func FuzzInterrupt(f *testing.F) {
+	seeds(f)
+	var j judge
+	f.Fuzz(func(t *testing.T, mode32 bool, code []byte, seed uint64) {
+		j.one(t, mode32, code, seed, emu.Options{States: 4, Interrupt: 4, Placements: 2})
+	})
+}
