@@ -10,7 +10,8 @@ import (
 // TestSweepOpcodes goes through every opcode of every map in both modes: all
 // ModRM bytes, the SIB bytes that change the length, and the prefixes and prefix
 // fields that change meaning. XOL_SWEEP takes all of it, else a random part
-// whose seed is printed; XOL_SEED repeats one.
+// whose seed is printed; XOL_SEED repeats one, XOL_THIN sets how many probes one
+// stands for.
 func TestSweepOpcodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sweeps are long")
@@ -50,14 +51,26 @@ func newGenerator(t *testing.T) *generator {
 		}
 	}
 	g := &generator{s: newSweeper(t), rnd: rand.New(rand.NewPCG(seed, 0)), thin: thinning}
-	switch {
+	switch v := os.Getenv("XOL_THIN"); {
+	case v != "":
+		g.thin = max(atoi(t, v), 1)
 	case full():
 		g.thin = 1
 	case raceEnabled:
 		g.thin *= 20
 	}
+	g.s.register = newRegisterSweep(t)
 	t.Logf("XOL_SEED=%#x", seed)
 	return g
+}
+
+func atoi(t *testing.T, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // put sets bytes from offset at on and returns the offset behind them.

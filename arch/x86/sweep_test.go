@@ -223,7 +223,7 @@ func (s *sweeper) report(whole bool) {
 	t.Logf("%d probes: %d agree, %d refused by all, %d reviewed, %d not reviewed", c.probes, c.agree, c.refuse, c.reviewed, c.unknown)
 	t.Logf("%d on which Zydis and LLVM agree: %d other lengths or fields, %d refused", c.consensus, c.differ, c.refused)
 	if s.register != nil {
-		s.register.report(t, whole)
+		s.register.report(s, whole)
 	}
 	for _, r := range s.rules {
 		if whole && r.hits == 0 {
@@ -271,4 +271,10 @@ func (s *sweeper) explain(p *witness.Probe) string {
 		out += fmt.Sprintf("\n\t%s: %q %+v", w.Name, text[0], ans[0])
 	}
 	return out
+}
+
+// rowName is the mnemonic of a decoded instruction.
+func rowName(bits uint8, in *reloc.Insn) string {
+	row, _ := arches[bits].Row(in.Row)
+	return row.Name
 }

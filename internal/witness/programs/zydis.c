@@ -113,6 +113,8 @@ static void fill_regs(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	for (int i = 0; i < in->operand_count; i++) {
 		const ZydisDecodedOperand *o = &ops[i];
 
+		if (o->encoding == ZYDIS_OPERAND_ENCODING_MASK && o->reg.value == ZYDIS_REGISTER_K0)
+			continue; /* no mask */
 		if (o->type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			add_register(in, o->reg.value, o->actions, r);
 		} else if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
