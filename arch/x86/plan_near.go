@@ -170,10 +170,3 @@ func nearPushAndJump(p *fixups.Plan, in *reloc.Insn) {
 	setPoint(&p.Points[1], 6, fixups.StateDone, nil, goTo(p, target))
 	setReach(p, c, c)
 }
-
-// goTo is the program pc := Site + delta.
-func goTo(p *fixups.Plan, delta int64) fixups.Program {
-	q := steps{p, p.Mark()}
-	q.mov(fixups.PC(), fixups.SitePlus(delta))
-	return q.program()
-}
