@@ -354,9 +354,20 @@ func (a *Arch) vary(in *reloc.Insn, f, l0, l1 uint64) {
 	if f&factVW != 0 && l1>>l1W&1 != 0 {
 		in.Hazards |= fixups.HazardVendor.Bit() // AMD has no far pointer with 64-bit offset
 	}
+	if f&factLock != 0 && l1&(pfxF2|pfxF3) != 0 && isElision(in, l0, l1) {
+		in.Hazards |= fixups.HazardTransaction.Bit()
+	}
 	if f&factNoTrack != 0 && a.noTrack(in) {
 		in.Hazards &^= fixups.HazardLandingPad.Bit()
 	}
+}
+
+// isElision reports whether F2 or F3 is XACQUIRE or XRELEASE: before a locked
+// instruction, or xchg, which locks by itself (SDM volume 2, XACQUIRE). When the
+// transaction aborts, execution goes on at its start.
+func isElision(in *reloc.Insn, l0, l1 uint64) bool {
+	xchg := lay(in).opmap() == 0 && in.Bytes[lay(in).opcodeOff()]&^1 == 0x86
+	return l0&(flagMem<<l0Flags) != 0 && (l1&pfxLock != 0 || xchg)
 }
 
 // noTrack reports whether 3E is the only segment prefix. With others before or
