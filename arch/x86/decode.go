@@ -51,10 +51,25 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	in.Target, in.Hazards = 0, fixups.Hazards(leaf&factHazards)
 	in.Row, in.Len, in.AltLen, in.Class = uint32(leaf>>leafRow&0xffff), uint8(n), 0, fixups.Class(leaf>>leafClass&15)
 	in.Flags = reloc.InsnFlags(leaf >> (leafFlags + l0>>(l0Flags+2)&4) & 15)
-	if leaf&leafRel|l0&(flagRIPRel<<l0Flags) != 0 {
-		a.relative(in, leaf&leafRel/leafRel*factRel, l0, l1)
+	switch {
+	case leaf&leafRel != 0: // the displacement follows the opcode, of which w still has eight bytes less two
+		in.Ext[0] |= flagRelImm << l0Flags
+		in.Flags |= reloc.HasTarget
+		in.Target = (pc + n + uint64(int64(w<<((56-8*imm)&63))>>((64-8*imm)&63))) & a.branchWrap
+	case m&(flagRIPRel<<l0Flags) != 0: // ModRM is between them
+		named(in, pc+n+uint64(int64(w<<16)>>32))
 	}
 	return nil
+}
+
+// named notes the address that a pc-relative operand names.
+func named(in *reloc.Insn, addr uint64) {
+	in.Flags |= reloc.HasTarget | reloc.PCOperand
+	in.Hazards |= fixups.HazardReadsPC.Bit()
+	if in.Class == fixups.ClassPlain {
+		in.Class = fixups.ClassPCRelative
+	}
+	in.Target = addr
 }
 
 // cut decodes what may end early. Behind the end zeros are decoded; what depends
@@ -247,11 +262,7 @@ func (a *Arch) relative(in *reloc.Insn, f, l0, l1 uint64) {
 		return
 	default:
 		at, size = l0>>l0DispOff, l0>>l0DispLen
-		in.Flags |= reloc.PCOperand
-		in.Hazards |= fixups.HazardReadsPC.Bit()
-		if in.Class == fixups.ClassPlain {
-			in.Class = fixups.ClassPCRelative
-		}
+		named(in, 0)
 		if l1&pfx67 != 0 {
 			wrap = 1<<32 - 1
 		}

@@ -59,10 +59,22 @@ func describe(rows []*row, pt *point) (uint64, error) {
 	if modrm {
 		d ^= descNoModRM | descModRM
 	}
-	if pt.space == spaceLegacy && d&descModReg == 0 && imm < immMoffs {
+	if pt.space == spaceLegacy && d&descModReg == 0 && imm < immMoffs && !(modrm && isRel(rows)) {
 		d |= descCommon | commonImm[imm]<<descCommonImm
 	}
 	return d | uint64(imm)<<descImm | uint64(size)<<descSize, nil
+}
+
+// isRel reports whether some row is a branch.
+func isRel(rows []*row) bool {
+	for _, r := range rows {
+		for _, o := range r.operands {
+			if o.code[0] == 'J' {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // commonImm is the length of an immediate without 66; four bits higher, with
