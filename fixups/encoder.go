@@ -199,6 +199,11 @@ func (e *Encoder) Site(pc uint64, n int, id ShapeID, d int64) {
 	le.PutUint64(b, uint64(uint32(pc-r.start))|uint64(id)<<32)
 	le.PutUint64(b[8:], uint64(d))
 	e.siteEnd = at + 16
+	if i := (pc - r.base) >> (e.shift & 63); i < 64 {
+		r.bits |= 1 << (i & 63)
+		r.next = pc + uint64(n)
+		return
+	}
 	e.mark(pc, n)
 }
 

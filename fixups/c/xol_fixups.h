@@ -25,6 +25,18 @@
 #endif
 
 /*
+ * The stack is bounded: what is called from everywhere has no frame of its own,
+ * and the parts of xol_check do not share one.
+ */
+#if defined(__GNUC__)
+#define XOL_LEAF static inline __attribute__((always_inline))
+#define XOL_PART static __attribute__((noinline, unused))
+#else
+#define XOL_LEAF static inline
+#define XOL_PART static inline
+#endif
+
+/*
  * Compilers turn loops that copy or compare bytes into calls of memcpy and its
  * like, which a freestanding program need not have. A barrier in the loop
  * keeps it a loop.
@@ -252,23 +264,23 @@ typedef struct xol_fault {
 
 /* ---- Bytes ---------------------------------------------------------------- */
 
-XOL_API uint32_t xol_u16(const uint8_t *p)
+XOL_LEAF uint32_t xol_u16(const uint8_t *p)
 {
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8;
 }
 
-XOL_API uint32_t xol_u32(const uint8_t *p)
+XOL_LEAF uint32_t xol_u32(const uint8_t *p)
 {
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-XOL_API uint64_t xol_u64(const uint8_t *p)
+XOL_LEAF uint64_t xol_u64(const uint8_t *p)
 {
 	return (uint64_t)xol_u32(p) | (uint64_t)xol_u32(p + 4) << 32;
 }
 
 /* Reads a word of 1, 2, 4 or 8 bytes. */
-XOL_API uint64_t xol_get_word(const uint8_t *p, uint32_t size, uint32_t big)
+XOL_LEAF uint64_t xol_get_word(const uint8_t *p, uint32_t size, uint32_t big)
 {
 	uint64_t v = 0;
 	uint32_t i;
@@ -279,7 +291,7 @@ XOL_API uint64_t xol_get_word(const uint8_t *p, uint32_t size, uint32_t big)
 }
 
 /* Writes the low bits of v as a word of 1, 2, 4 or 8 bytes. */
-XOL_API void xol_put_word(uint8_t *p, uint64_t v, uint32_t size, uint32_t big)
+XOL_LEAF void xol_put_word(uint8_t *p, uint64_t v, uint32_t size, uint32_t big)
 {
 	uint32_t i;
 
@@ -300,7 +312,7 @@ XOL_API bool xol_zero(const uint8_t *p, size_t n)
 }
 
 /* The number of the lowest set bit; w is not 0. */
-XOL_API uint32_t xol_low_bit(uint64_t w)
+XOL_LEAF uint32_t xol_low_bit(uint64_t w)
 {
 	uint32_t n = 0, x = (uint32_t)w;
 
@@ -328,13 +340,13 @@ XOL_API uint32_t xol_low_bit(uint64_t w)
 }
 
 /* Bits lsb to lsb+width-1; width is 1 to 64. */
-XOL_API uint64_t xol_field(uint32_t lsb, uint32_t width)
+XOL_LEAF uint64_t xol_field(uint32_t lsb, uint32_t width)
 {
 	return ~(uint64_t)0 >> (64 - width) << lsb;
 }
 
 /* Arithmetic shift right, which C leaves to the implementation. n is 0 to 63. */
-XOL_API uint64_t xol_sar(uint64_t v, uint32_t n)
+XOL_LEAF uint64_t xol_sar(uint64_t v, uint32_t n)
 {
 	uint64_t sign = 0 - (v >> 63);
 
@@ -342,14 +354,14 @@ XOL_API uint64_t xol_sar(uint64_t v, uint32_t n)
 }
 
 /* a < b as two's complement numbers. */
-XOL_API bool xol_less(uint64_t a, uint64_t b)
+XOL_LEAF bool xol_less(uint64_t a, uint64_t b)
 {
 	return (a ^ (uint64_t)1 << 63) < (b ^ (uint64_t)1 << 63);
 }
 
 /* The number that v is in two's complement, without a conversion that C leaves
  * to the implementation. */
-XOL_API int64_t xol_signed(uint64_t v)
+XOL_LEAF int64_t xol_signed(uint64_t v)
 {
 	return v >> 63 ? -(int64_t)~v - 1 : (int64_t)v;
 }
@@ -371,18 +383,18 @@ XOL_API uint32_t xol_crc32c(uint32_t crc, const uint8_t *p, size_t n)
 	return crc;
 }
 
-XOL_API bool xol_access_size(uint32_t n)
+XOL_LEAF bool xol_access_size(uint32_t n)
 {
 	return n == 1 || n == 2 || n == 4 || n == 8;
 }
 
-XOL_API bool xol_pow2_or_0(uint32_t n)
+XOL_LEAF bool xol_pow2_or_0(uint32_t n)
 {
 	return (n & (n - 1)) == 0;
 }
 
 /* Bytes of an item of a section. */
-XOL_API uint32_t xol_item_size(uint32_t kind)
+XOL_LEAF uint32_t xol_item_size(uint32_t kind)
 {
 	static const uint8_t size[XOL_SECTIONS + 1] = {0, 64, 16, 8, 1, 16, 4, 120, 168, 24, 56, 4, 32, 1, 1};
 
@@ -390,20 +402,20 @@ XOL_API uint32_t xol_item_size(uint32_t kind)
 }
 
 /* Item i of a section. */
-XOL_API const uint8_t *xol_item(const xol_table *t, uint32_t kind, size_t i)
+XOL_LEAF const uint8_t *xol_item(const xol_table *t, uint32_t kind, size_t i)
 {
 	return t->sec[kind] + i * xol_item_size(kind);
 }
 
 /* Whether the span at p lies in a section. */
-XOL_API bool xol_span_ok(const xol_table *t, uint32_t kind, const uint8_t *p)
+XOL_LEAF bool xol_span_ok(const xol_table *t, uint32_t kind, const uint8_t *p)
 {
 	return (uint64_t)xol_u32(p) + xol_u32(p + 4) <= t->count[kind];
 }
 
 /* ---- Check ---------------------------------------------------------------- */
 
-XOL_API bool xol_bad(xol_error *e, uint32_t section, uint64_t offset, const char *rule)
+XOL_LEAF bool xol_bad(xol_error *e, uint32_t section, uint64_t offset, const char *rule)
 {
 	e->section = section;
 	e->offset = offset;
@@ -412,14 +424,14 @@ XOL_API bool xol_bad(xol_error *e, uint32_t section, uint64_t offset, const char
 }
 
 /* xol_bad for item i of a section. */
-XOL_API bool xol_bad_item(const xol_table *t, xol_error *e, uint32_t kind, size_t i, const char *rule)
+XOL_PART bool xol_bad_item(const xol_table *t, xol_error *e, uint32_t kind, size_t i, const char *rule)
 {
 	uint64_t off = (uint64_t)(t->sec[kind] - t->data) + (uint64_t)i * xol_item_size(kind);
 
 	return xol_bad(e, kind, off, rule);
 }
 
-XOL_API bool xol_check_sections(xol_table *t, size_t at, xol_error *e)
+XOL_PART bool xol_check_sections(xol_table *t, size_t at, xol_error *e)
 {
 	uint32_t kind;
 
@@ -449,7 +461,7 @@ XOL_API bool xol_check_sections(xol_table *t, size_t at, xol_error *e)
 	return true;
 }
 
-XOL_API bool xol_check_header(xol_table *t, xol_error *e)
+XOL_PART bool xol_check_header(xol_table *t, xol_error *e)
 {
 	static const uint8_t magic[8] = {0x89, 'R', 'F', 'X', '\r', '\n', 0x1a, '\n'}, none[4] = {0, 0, 0, 0};
 	const uint8_t *b = t->data;
@@ -496,7 +508,7 @@ XOL_API bool xol_check_header(xol_table *t, xol_error *e)
 	return true;
 }
 
-XOL_API bool xol_check_strings(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_strings(const xol_table *t, xol_error *e)
 {
 	const uint8_t *s = t->sec[XOL_SEC_STRINGS];
 	size_t n = t->count[XOL_SEC_STRINGS];
@@ -507,18 +519,18 @@ XOL_API bool xol_check_strings(const xol_table *t, xol_error *e)
 }
 
 /* Whether an operation writes its destination, and whether it uses operand B. */
-XOL_API bool xol_op_writes(uint32_t op)
+XOL_LEAF bool xol_op_writes(uint32_t op)
 {
 	return op != XOL_OP_STORE && op != XOL_OP_SKIP && op != XOL_OP_SHPUSH;
 }
 
-XOL_API bool xol_op_binary(uint32_t op)
+XOL_LEAF bool xol_op_binary(uint32_t op)
 {
 	return (op >= XOL_OP_ADD && op <= XOL_OP_SHR) || op == XOL_OP_STORE || op == XOL_OP_SKIP;
 }
 
 /* An operand, without plus-D. set has bit i if ti may be read. */
-XOL_API bool xol_operand_ok(uint32_t kind, uint32_t reg, uint32_t set)
+XOL_LEAF bool xol_operand_ok(uint32_t kind, uint32_t reg, uint32_t set)
 {
 	switch (kind) {
 	case XOL_OPERAND_REG:
@@ -530,7 +542,7 @@ XOL_API bool xol_operand_ok(uint32_t kind, uint32_t reg, uint32_t set)
 }
 
 /* Whether the operation exists and the fields it uses are in range. */
-XOL_API bool xol_step_fields_ok(const uint8_t *s)
+XOL_LEAF bool xol_step_fields_ok(const uint8_t *s)
 {
 	uint32_t op = s[0], size = s[3], lsb = s[4], width = s[5];
 
@@ -552,7 +564,7 @@ XOL_API bool xol_step_fields_ok(const uint8_t *s)
 }
 
 /* One step whose program may read the temporaries in set. */
-XOL_API bool xol_step_ok(const uint8_t *s, uint32_t set)
+XOL_LEAF bool xol_step_ok(const uint8_t *s, uint32_t set)
 {
 	uint32_t op = s[0], a = s[8] & 0x7fu, b = s[9] & 0x7fu;
 
@@ -571,12 +583,12 @@ XOL_API bool xol_step_ok(const uint8_t *s, uint32_t set)
 }
 
 /* Bit 0x80 of an operand kind goes with constants and bases only. */
-XOL_API bool xol_plus_d_ok(uint32_t kind)
+XOL_LEAF bool xol_plus_d_ok(uint32_t kind)
 {
 	return kind < 0x80 || (kind >= 0x80 + XOL_OPERAND_CONST && kind <= 0x80 + XOL_OPERAND_DATA);
 }
 
-XOL_API bool xol_check_steps(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_steps(const xol_table *t, xol_error *e)
 {
 	size_t i;
 
@@ -597,7 +609,7 @@ XOL_API bool xol_check_steps(const xol_table *t, xol_error *e)
  * do not count, nor does shpop without a default. With emulate, also the
  * promise that a failed access has changed nothing.
  */
-XOL_API bool xol_program_ok(const xol_table *t, const uint8_t *p, uint32_t *set, bool emulate)
+XOL_PART bool xol_program_ok(const xol_table *t, const uint8_t *p, uint32_t *set, bool emulate)
 {
 	uint32_t i, count = xol_u32(p + 4), stores = 0, clear = 0; /* steps from clear on are under no skip */
 	const uint8_t *s;
@@ -630,12 +642,12 @@ XOL_API bool xol_program_ok(const xol_table *t, const uint8_t *p, uint32_t *set,
 }
 
 /* xol_program_ok for a program that starts with the temporaries in set. */
-XOL_API bool xol_program_after(const xol_table *t, const uint8_t *p, uint32_t set)
+XOL_LEAF bool xol_program_after(const xol_table *t, const uint8_t *p, uint32_t set)
 {
 	return xol_program_ok(t, p, &set, false);
 }
 
-XOL_API bool xol_check_relocs(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_relocs(const xol_table *t, xol_error *e)
 {
 	size_t i;
 
@@ -653,7 +665,7 @@ XOL_API bool xol_check_relocs(const xol_table *t, xol_error *e)
 	return true;
 }
 
-XOL_API bool xol_check_points(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_points(const xol_table *t, xol_error *e)
 {
 	size_t i;
 
@@ -670,7 +682,7 @@ XOL_API bool xol_check_points(const xol_table *t, xol_error *e)
 	return true;
 }
 
-XOL_API bool xol_check_escapes(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_escapes(const xol_table *t, xol_error *e)
 {
 	size_t i;
 
@@ -684,7 +696,7 @@ XOL_API bool xol_check_escapes(const xol_table *t, xol_error *e)
 }
 
 /* Numbers of a plan that point at nothing. */
-XOL_API bool xol_plan_fields_ok(const uint8_t *v)
+XOL_LEAF bool xol_plan_fields_ok(const uint8_t *v)
 {
 	uint32_t align = xol_u32(v + 32), residue = xol_u32(v + 36);
 
@@ -694,7 +706,7 @@ XOL_API bool xol_plan_fields_ok(const uint8_t *v)
 }
 
 /* Code, and what must lie inside it. */
-XOL_API bool xol_plan_code_ok(const xol_table *t, const uint8_t *v)
+XOL_PART bool xol_plan_code_ok(const xol_table *t, const uint8_t *v)
 {
 	uint32_t i, n = xol_u32(v + 108), last = 0;
 	const uint8_t *b;
@@ -725,7 +737,7 @@ XOL_API bool xol_plan_code_ok(const xol_table *t, const uint8_t *v)
 	return true;
 }
 
-XOL_API bool xol_plan_programs_ok(const xol_table *t, const uint8_t *v)
+XOL_LEAF bool xol_plan_programs_ok(const xol_table *t, const uint8_t *v)
 {
 	uint32_t set = 0, none = 0;
 
@@ -733,7 +745,7 @@ XOL_API bool xol_plan_programs_ok(const xol_table *t, const uint8_t *v)
 	       xol_program_after(t, v + 152, set) && xol_program_ok(t, v + 160, &none, true);
 }
 
-XOL_API bool xol_check_verdicts(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_verdicts(const xol_table *t, xol_error *e)
 {
 	size_t i;
 
@@ -758,7 +770,7 @@ XOL_API bool xol_check_verdicts(const xol_table *t, xol_error *e)
 	return true;
 }
 
-XOL_API bool xol_check_shapes(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_shapes(const xol_table *t, xol_error *e)
 {
 	size_t i;
 	uint32_t j;
@@ -780,12 +792,12 @@ XOL_API bool xol_check_shapes(const xol_table *t, xol_error *e)
 }
 
 /* Whether id names a shape of instructions of n bytes. */
-XOL_API bool xol_shape_of(const xol_table *t, uint32_t id, uint64_t n)
+XOL_LEAF bool xol_shape_of(const xol_table *t, uint32_t id, uint64_t n)
 {
 	return id < t->count[XOL_SEC_SHAPES] && xol_item(t, XOL_SEC_SHAPES, id)[1] == n;
 }
 
-XOL_API bool xol_check_plain(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_plain(const xol_table *t, xol_error *e)
 {
 	size_t i, n = t->count[XOL_SEC_PLAIN];
 
@@ -801,7 +813,7 @@ XOL_API bool xol_check_plain(const xol_table *t, xol_error *e)
 }
 
 /* Words of starts of the run at r. */
-XOL_API uint32_t xol_run_words(const xol_table *t, const uint8_t *r)
+XOL_LEAF uint32_t xol_run_words(const xol_table *t, const uint8_t *r)
 {
 	uint32_t units = xol_u32(r + 8) >> t->shift;
 
@@ -810,7 +822,7 @@ XOL_API uint32_t xol_run_words(const xol_table *t, const uint8_t *r)
 
 /* The instruction of run i from off to end; *site is the next site record, last
  * the first one of the next run. */
-XOL_API bool xol_check_insn(const xol_table *t, size_t i, uint64_t off, uint64_t end, size_t *site, size_t last, xol_error *e)
+XOL_LEAF bool xol_check_insn(const xol_table *t, size_t i, uint64_t off, uint64_t end, size_t *site, size_t last, xol_error *e)
 {
 	uint64_t n = end - off;
 
@@ -832,7 +844,7 @@ XOL_API bool xol_check_insn(const xol_table *t, size_t i, uint64_t off, uint64_t
 }
 
 /* Walks the instructions of run i and its sites side by side. */
-XOL_API bool xol_check_run(const xol_table *t, size_t i, xol_error *e)
+XOL_LEAF bool xol_check_run(const xol_table *t, size_t i, xol_error *e)
 {
 	const uint8_t *r = xol_item(t, XOL_SEC_RUNS, i), *starts = xol_item(t, XOL_SEC_STARTS, xol_u32(r + 40));
 	uint32_t w, words = xol_run_words(t, r), size = xol_u32(r + 8), count = 0;
@@ -866,7 +878,7 @@ XOL_API bool xol_check_run(const xol_table *t, size_t i, xol_error *e)
 }
 
 /* Fields of the run at r, which comes behind one that ends at end. */
-XOL_API const char *xol_run_fields(const xol_table *t, const uint8_t *r, bool first, uint64_t end)
+XOL_PART const char *xol_run_fields(const xol_table *t, const uint8_t *r, bool first, uint64_t end)
 {
 	uint64_t addr = xol_u64(r);
 	uint32_t size = xol_u32(r + 8), flags = xol_u32(r + 56);
@@ -881,7 +893,7 @@ XOL_API const char *xol_run_fields(const xol_table *t, const uint8_t *r, bool fi
 	return NULL;
 }
 
-XOL_API bool xol_check_runs(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_runs(const xol_table *t, xol_error *e)
 {
 	size_t i, text = 0, starts = 0, sites = 0;
 	uint64_t entries = 0, end = 0;
@@ -914,7 +926,7 @@ XOL_API bool xol_check_runs(const xol_table *t, xol_error *e)
 	return true;
 }
 
-XOL_API bool xol_check_gaps(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_gaps(const xol_table *t, xol_error *e)
 {
 	uint64_t end = 0;
 	size_t i;
@@ -930,7 +942,7 @@ XOL_API bool xol_check_gaps(const xol_table *t, xol_error *e)
 	return true;
 }
 
-XOL_API bool xol_check_names(const xol_table *t, xol_error *e)
+XOL_PART bool xol_check_names(const xol_table *t, xol_error *e)
 {
 	uint32_t i;
 
@@ -944,35 +956,28 @@ XOL_API bool xol_check_names(const xol_table *t, xol_error *e)
  * xol_check holds size bytes at data against every rule of docs/format.md and
  * fills in t. What it accepts can be used without further checks, as long as
  * the bytes do not change. It reads each byte of the table a bounded number of
- * times, and none outside. err may be NULL.
+ * times, and none outside.
  *
  * It returns XOL_OK or XOL_E_TABLE.
  */
 XOL_API int xol_check(xol_table *t, const void *data, size_t size, xol_error *err)
 {
-	xol_error e;
-
 	t->data = (const uint8_t *)data;
 	t->size = size;
 	t->sec[0] = t->data;
 	t->count[0] = 0;
 	/* What a structure points at is checked before it. */
-	if (xol_check_header(t, &e) && xol_check_strings(t, &e) && xol_check_steps(t, &e) && xol_check_relocs(t, &e) &&
-	    xol_check_points(t, &e) && xol_check_escapes(t, &e) && xol_check_verdicts(t, &e) && xol_check_shapes(t, &e) &&
-	    xol_check_plain(t, &e) && xol_check_runs(t, &e) && xol_check_gaps(t, &e) && xol_check_names(t, &e))
+	if (xol_check_header(t, err) && xol_check_strings(t, err) && xol_check_steps(t, err) && xol_check_relocs(t, err) &&
+	    xol_check_points(t, err) && xol_check_escapes(t, err) && xol_check_verdicts(t, err) && xol_check_shapes(t, err) &&
+	    xol_check_plain(t, err) && xol_check_runs(t, err) && xol_check_gaps(t, err) && xol_check_names(t, err))
 		return XOL_OK;
-	if (err != NULL) {
-		err->offset = e.offset;
-		err->section = e.section;
-		err->rule = e.rule;
-	}
 	return XOL_E_TABLE;
 }
 
 /* ---- Look up -------------------------------------------------------------- */
 
 /* The run that holds pc, false if there is none. */
-XOL_API bool xol_find_run(const xol_table *t, uint64_t pc, uint32_t *run)
+XOL_LEAF bool xol_find_run(const xol_table *t, uint64_t pc, uint32_t *run)
 {
 	uint32_t lo = 0, hi = (uint32_t)t->count[XOL_SEC_RUNS]; /* the first run above pc */
 	const uint8_t *r;
@@ -993,7 +998,7 @@ XOL_API bool xol_find_run(const xol_table *t, uint64_t pc, uint32_t *run)
 }
 
 /* The site record at off in the run at r, NULL if the instruction is plain. */
-XOL_API const uint8_t *xol_find_site(const xol_table *t, const uint8_t *r, uint32_t off)
+XOL_LEAF const uint8_t *xol_find_site(const xol_table *t, const uint8_t *r, uint32_t off)
 {
 	uint32_t lo = 0, hi = xol_u32(r + 48);
 
@@ -1013,7 +1018,7 @@ XOL_API const uint8_t *xol_find_site(const xol_table *t, const uint8_t *r, uint3
 
 /* Length of the instruction at off in the run at r: to the next start or the
  * end, at most 255 bytes and so at most four words away. */
-XOL_API uint32_t xol_length(const xol_table *t, const uint8_t *r, uint32_t off)
+XOL_LEAF uint32_t xol_length(const xol_table *t, const uint8_t *r, uint32_t off)
 {
 	uint32_t i = (off >> t->shift) + 1, units = xol_u32(r + 8) >> t->shift;
 
@@ -1098,7 +1103,7 @@ XOL_API bool xol_file_offset(const xol_table *t, const xol_ref *ref, uint64_t *o
 	return (xol_u32(r + 56) & 1) != 0;
 }
 
-XOL_API const uint8_t *xol_shape(const xol_table *t, const xol_ref *ref) { return xol_item(t, XOL_SEC_SHAPES, ref->shape); }
+XOL_LEAF const uint8_t *xol_shape(const xol_table *t, const xol_ref *ref) { return xol_item(t, XOL_SEC_SHAPES, ref->shape); }
 
 XOL_API uint32_t xol_class(const xol_table *t, const xol_ref *ref) { return xol_shape(t, ref)[0]; }
 XOL_API uint32_t xol_alt_len(const xol_table *t, const xol_ref *ref) { return xol_shape(t, ref)[2]; }
@@ -1115,7 +1120,7 @@ XOL_API bool xol_target(const xol_table *t, const xol_ref *ref, uint64_t *target
 }
 
 /* Membership of a set of registers. */
-XOL_API bool xol_in_set(const uint8_t *set, uint32_t reg) { return reg < 256 && (set[reg / 8] >> (reg & 7) & 1) != 0; }
+XOL_LEAF bool xol_in_set(const uint8_t *set, uint32_t reg) { return reg < 256 && (set[reg / 8] >> (reg & 7) & 1) != 0; }
 
 XOL_API bool xol_reads(const xol_table *t, const xol_ref *ref, uint32_t reg) { return xol_in_set(xol_shape(t, ref) + 24, reg); }
 XOL_API bool xol_writes(const xol_table *t, const xol_ref *ref, uint32_t reg) { return xol_in_set(xol_shape(t, ref) + 56, reg); }
@@ -1140,23 +1145,23 @@ XOL_API bool xol_verdict_at(const xol_table *t, const xol_ref *ref, uint32_t i, 
 	return true;
 }
 
-XOL_API uint32_t xol_v_form(const xol_verdict *v) { return v->rec[0]; }
-XOL_API uint32_t xol_v_reason(const xol_verdict *v) { return v->rec[1]; } /* 0: it is a plan */
-XOL_API uint32_t xol_v_strategy(const xol_verdict *v) { return v->rec[2]; }
-XOL_API uint32_t xol_v_tail(const xol_verdict *v) { return v->rec[3]; }
-XOL_API uint32_t xol_v_stop(const xol_verdict *v) { return v->rec[4]; }
-XOL_API uint32_t xol_v_returns(const xol_verdict *v) { return v->rec[5]; }
-XOL_API uint32_t xol_v_site_len(const xol_verdict *v) { return v->rec[6]; }
-XOL_API uint32_t xol_v_needs(const xol_verdict *v) { return v->rec[7]; }
-XOL_API uint32_t xol_v_flags(const xol_verdict *v) { return xol_u16(v->rec + 8); } /* XOL_FAR ... */
-XOL_API uint32_t xol_v_slot_align(const xol_verdict *v) { return xol_u16(v->rec + 10); }
-XOL_API uint32_t xol_v_stack(const xol_verdict *v) { return xol_u16(v->rec + 12); }
-XOL_API uint32_t xol_v_copy_len(const xol_verdict *v) { return xol_u16(v->rec + 14); }
-XOL_API uint32_t xol_v_code_len(const xol_verdict *v) { return xol_u32(v->rec + 108); }
-XOL_API bool xol_v_clobbers(const xol_verdict *v, uint32_t reg) { return xol_in_set(v->rec + 40, reg); }
-XOL_API bool xol_v_lost(const xol_verdict *v, uint32_t reg) { return xol_in_set(v->rec + 72, reg); }
+XOL_LEAF uint32_t xol_v_form(const xol_verdict *v) { return v->rec[0]; }
+XOL_LEAF uint32_t xol_v_reason(const xol_verdict *v) { return v->rec[1]; } /* 0: it is a plan */
+XOL_LEAF uint32_t xol_v_strategy(const xol_verdict *v) { return v->rec[2]; }
+XOL_LEAF uint32_t xol_v_tail(const xol_verdict *v) { return v->rec[3]; }
+XOL_LEAF uint32_t xol_v_stop(const xol_verdict *v) { return v->rec[4]; }
+XOL_LEAF uint32_t xol_v_returns(const xol_verdict *v) { return v->rec[5]; }
+XOL_LEAF uint32_t xol_v_site_len(const xol_verdict *v) { return v->rec[6]; }
+XOL_LEAF uint32_t xol_v_needs(const xol_verdict *v) { return v->rec[7]; }
+XOL_LEAF uint32_t xol_v_flags(const xol_verdict *v) { return xol_u16(v->rec + 8); } /* XOL_FAR ... */
+XOL_LEAF uint32_t xol_v_slot_align(const xol_verdict *v) { return xol_u16(v->rec + 10); }
+XOL_LEAF uint32_t xol_v_stack(const xol_verdict *v) { return xol_u16(v->rec + 12); }
+XOL_LEAF uint32_t xol_v_copy_len(const xol_verdict *v) { return xol_u16(v->rec + 14); }
+XOL_LEAF uint32_t xol_v_code_len(const xol_verdict *v) { return xol_u32(v->rec + 108); }
+XOL_LEAF bool xol_v_clobbers(const xol_verdict *v, uint32_t reg) { return xol_in_set(v->rec + 40, reg); }
+XOL_LEAF bool xol_v_lost(const xol_verdict *v, uint32_t reg) { return xol_in_set(v->rec + 72, reg); }
 
-XOL_API void xol_v_reach(const xol_verdict *v, xol_reach *r)
+XOL_LEAF void xol_v_reach(const xol_verdict *v, xol_reach *r)
 {
 	uint32_t flags = xol_v_flags(v);
 
@@ -1185,7 +1190,7 @@ XOL_API bool xol_v_escape(const xol_verdict *v, uint32_t i, uint32_t *off, uint3
 }
 
 /* By how much Slot - Site = dist is out of reach; XOL_OK if it is not. */
-XOL_API int xol_v_holds(const xol_verdict *v, uint64_t dist, int64_t *over)
+XOL_LEAF int xol_v_holds(const xol_verdict *v, uint64_t dist, int64_t *over)
 {
 	xol_reach r;
 	int64_t d = xol_signed(dist);
@@ -1256,7 +1261,7 @@ XOL_API bool xol_choose_slots(const xol_table *t, const xol_ref *ref, uint32_t f
 /* ---- Place ---------------------------------------------------------------- */
 
 /* The value of field r of a plan, before it is cut to its bits. */
-XOL_API int xol_reloc_value(const xol_verdict *v, const uint8_t *r, const xol_bases *at, uint64_t *value)
+XOL_LEAF int xol_reloc_value(const xol_verdict *v, const uint8_t *r, const xol_bases *at, uint64_t *value)
 {
 	uint64_t base = 0, p = 0;
 	uint32_t page = r[16];
@@ -1292,7 +1297,7 @@ XOL_API int xol_reloc_value(const xol_verdict *v, const uint8_t *r, const xol_ba
 	return XOL_OK;
 }
 
-XOL_API bool xol_reloc_fits(const uint8_t *r, uint64_t value)
+XOL_LEAF bool xol_reloc_fits(const uint8_t *r, uint64_t value)
 {
 	uint32_t bits = r[14];
 
@@ -1304,7 +1309,7 @@ XOL_API bool xol_reloc_fits(const uint8_t *r, uint64_t value)
 }
 
 /* Whether every field can be filled in. The first that cannot decides. */
-XOL_API int xol_place_check(const xol_verdict *v, const xol_bases *at, xol_miss *miss)
+XOL_PART int xol_place_check(const xol_verdict *v, const xol_bases *at, xol_miss *miss)
 {
 	const uint8_t *r = xol_item(v->table, XOL_SEC_RELOCS, xol_u32(v->rec + 112));
 	uint32_t i, n = xol_u32(v->rec + 116);
@@ -1325,7 +1330,7 @@ XOL_API int xol_place_check(const xol_verdict *v, const xol_bases *at, xol_miss 
 }
 
 /* The template, with the bytes of a copied site. */
-XOL_API void xol_place_copy(const xol_verdict *v, uint8_t *dst)
+XOL_LEAF void xol_place_copy(const xol_verdict *v, uint8_t *dst)
 {
 	const uint8_t *code = v->table->sec[XOL_SEC_CODE] + xol_u32(v->rec + 104);
 	uint32_t i, n = xol_v_code_len(v), copied = (xol_v_flags(v) & XOL_COPY) != 0 ? v->rec[6] : 0;
@@ -1333,6 +1338,23 @@ XOL_API void xol_place_copy(const xol_verdict *v, uint8_t *dst)
 	for (i = 0; i < n; i++) {
 		dst[i] = i < copied ? v->site[i] : code[i];
 		XOL_NO_LIBCALL();
+	}
+}
+
+/* The fields, which xol_place_check has found to hold their values. */
+XOL_PART void xol_place_fill(const xol_verdict *v, const xol_bases *at, uint8_t *dst)
+{
+	const uint8_t *r = xol_item(v->table, XOL_SEC_RELOCS, xol_u32(v->rec + 112));
+	uint32_t i, n = xol_u32(v->rec + 116);
+
+	for (i = 0; i < n; i++, r += 24) {
+		uint32_t big = r[19] == XOL_ORDER_DATA ? v->table->data_order : v->table->insn_order;
+		uint8_t *word = dst + xol_u16(r + 8);
+		uint64_t value = 0, mask = xol_field(r[13], r[14]);
+
+		(void)xol_reloc_value(v, r, at, &value);
+		value = (xol_get_word(word, r[12], big) & ~mask) | (value << r[13] & mask);
+		xol_put_word(word, value, r[12], big);
 	}
 }
 
@@ -1349,8 +1371,7 @@ XOL_API void xol_place_copy(const xol_verdict *v, uint8_t *dst)
  */
 XOL_API int xol_place(const xol_verdict *v, const xol_bases *at, uint8_t *dst, size_t cap, size_t *len, xol_miss *miss)
 {
-	const uint8_t *r = xol_item(v->table, XOL_SEC_RELOCS, xol_u32(v->rec + 112));
-	uint32_t i, n = xol_v_code_len(v), align = xol_v_slot_align(v);
+	uint32_t n = xol_v_code_len(v), align = xol_v_slot_align(v);
 	xol_miss ignored;
 	int err;
 
@@ -1375,15 +1396,7 @@ XOL_API int xol_place(const xol_verdict *v, const xol_bases *at, uint8_t *dst, s
 	if (n > cap)
 		return XOL_E_ROOM;
 	xol_place_copy(v, dst);
-	for (i = 0; i < xol_u32(v->rec + 116); i++, r += 24) {
-		uint32_t big = r[19] == XOL_ORDER_DATA ? v->table->data_order : v->table->insn_order;
-		uint8_t *word = dst + xol_u16(r + 8);
-		uint64_t value = 0, mask = xol_field(r[13], r[14]);
-
-		(void)xol_reloc_value(v, r, at, &value);
-		value = (xol_get_word(word, r[12], big) & ~mask) | (value << r[13] & mask);
-		xol_put_word(word, value, r[12], big);
-	}
+	xol_place_fill(v, at, dst);
 	*len = n;
 	return XOL_OK;
 }
@@ -1393,7 +1406,7 @@ XOL_API int xol_place(const xol_verdict *v, const xol_bases *at, uint8_t *dst, s
 /* Programs of a plan, by their place in struct verdict. */
 enum { XOL_PRE = 136, XOL_POST = 144, XOL_ABORT = 152, XOL_EMULATE = 160 };
 
-XOL_API void xol_span_program(const xol_verdict *v, const uint8_t *span, xol_program *p)
+XOL_LEAF void xol_span_program(const xol_verdict *v, const uint8_t *span, xol_program *p)
 {
 	p->steps = xol_item(v->table, XOL_SEC_STEPS, xol_u32(span));
 	p->count = xol_u32(span + 4);
@@ -1467,7 +1480,7 @@ XOL_API int xol_set(const xol_runner *r, const uint8_t *s, uint64_t v)
 	return XOL_OK;
 }
 
-XOL_API int xol_faulted(const xol_runner *r, uint64_t addr, uint32_t size, bool write, bool shadow)
+XOL_LEAF int xol_faulted(const xol_runner *r, uint64_t addr, uint32_t size, bool write, bool shadow)
 {
 	if (r->fault != NULL) {
 		r->fault->addr = addr;
@@ -1479,7 +1492,7 @@ XOL_API int xol_faulted(const xol_runner *r, uint64_t addr, uint32_t size, bool 
 }
 
 /* Operations that only touch words. */
-XOL_API uint64_t xol_compute(const uint8_t *s, uint64_t a, uint64_t b)
+XOL_LEAF uint64_t xol_compute(const uint8_t *s, uint64_t a, uint64_t b)
 {
 	switch (s[0]) {
 	case XOL_OP_ADD:
@@ -1506,7 +1519,7 @@ XOL_API uint64_t xol_compute(const uint8_t *s, uint64_t a, uint64_t b)
 	return a;
 }
 
-XOL_API bool xol_cond_holds(const uint8_t *s, uint64_t a, uint64_t b)
+XOL_LEAF bool xol_cond_holds(const uint8_t *s, uint64_t a, uint64_t b)
 {
 	a <<= 64 - s[5];
 	b <<= 64 - s[5];
