@@ -111,8 +111,11 @@ func (p *Plan) Reset() {
 	p.Private, p.X87, p.Alias = false, false, false
 	p.SiteLen, p.SlotAlign, p.Stack, p.CopyLen = 0, 0, 0, 0
 	p.Clobbers, p.Lost, p.Needs, p.Reach = RegSet{}, RegSet{}, 0, Reach{}
-	p.Code, p.Relocs, p.Escapes, p.Points = p.Code[:0], p.Relocs[:0], p.Escapes[:0], p.Points[:0]
 	p.Pre, p.Post, p.Abort, p.Emulate = nil, nil, nil, nil
+	p.Code = p.Code[:0] // one by one: only the length is stored
+	p.Relocs = p.Relocs[:0]
+	p.Escapes = p.Escapes[:0]
+	p.Points = p.Points[:0]
 	p.steps = p.steps[:0]
 }
 

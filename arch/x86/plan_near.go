@@ -93,10 +93,17 @@ func setPoint(pt *fixups.Point, off int, s fixups.State, back, forward fixups.Pr
 func nearTail(p *fixups.Plan, code *[nearCode]byte, r, off int, next uint8) (c int64) {
 	binary.LittleEndian.PutUint64(code[off&31:], 0xe9)
 	p.Tail = fixups.TailJump
-	p.Code, p.Relocs, p.Points = p.Code[:off+5], p.Relocs[:r+1], p.Points[:2]
+	setLens(p, off+5, r+1, 2)
 	next &= 15
 	setPoint(&p.Points[1], off, fixups.StateDone, nil, gotoNext[next:next+1:next+1])
 	return setRel32(&p.Relocs[r], off+1, 0, int64(next))
+}
+
+// setLens sets the lengths, one by one, so that nothing else is stored.
+func setLens(p *fixups.Plan, code, relocs, points int) {
+	p.Code = p.Code[:code]
+	p.Relocs = p.Relocs[:relocs]
+	p.Points = p.Points[:points]
 }
 
 // setReach is the reach of fields centred at c and d.
@@ -107,9 +114,16 @@ func setReach(p *fixups.Plan, c, d int64) {
 // room is the storage of the code.
 func room(p *fixups.Plan) *[nearCode]byte { return (*[nearCode]byte)(p.Code[:nearCode]) }
 
+// copyBytes copies the bytes of the instruction and the zeros behind them, in the
+// two words that Decode wrote.
+func copyBytes(code *[nearCode]byte, in *reloc.Insn) {
+	binary.LittleEndian.PutUint64(code[:], binary.LittleEndian.Uint64(in.Bytes[:]))
+	binary.LittleEndian.PutUint64(code[8:], binary.LittleEndian.Uint64(in.Bytes[8:]))
+}
+
 func nearPlain(p *fixups.Plan, in *reloc.Insn) {
 	code := room(p)
-	*(*[16]byte)(code[:]) = in.Bytes
+	copyBytes(code, in)
 	p.Strategy, p.X87 = fixups.StrategyCopy, in.Hazards.Has(fixups.HazardX87FIP)
 	c := nearTail(p, code, 0, int(in.Len), in.Len)
 	setReach(p, c, c)
@@ -118,7 +132,7 @@ func nearPlain(p *fixups.Plan, in *reloc.Insn) {
 func nearOperand(p *fixups.Plan, in *reloc.Insn, l *layout) {
 	code := room(p)
 	at := l.dispOff()
-	*(*[16]byte)(code[:]) = in.Bytes
+	copyBytes(code, in)
 	binary.LittleEndian.PutUint32(code[at:], 0)
 	p.Strategy, p.X87 = fixups.StrategyReEncode, in.Hazards.Has(fixups.HazardX87FIP)
 	c := nearTail(p, code, 1, int(in.Len), in.Len)
@@ -130,7 +144,7 @@ func nearBranch(p *fixups.Plan, in *reloc.Insn) {
 	code := room(p)
 	binary.LittleEndian.PutUint64(code[:], 0xe9)
 	p.Strategy = fixups.StrategyReEncode
-	p.Code, p.Relocs, p.Points = p.Code[:5], p.Relocs[:1], p.Points[:1]
+	setLens(p, 5, 1, 1)
 	c := setRel32(&p.Relocs[0], 1, 0, int64(in.Target-in.PC))
 	setReach(p, c, c)
 }
@@ -162,7 +176,7 @@ func nearPushAndJump(p *fixups.Plan, in *reloc.Insn) {
 	binary.LittleEndian.PutUint64(code[6:], 0xe9)
 	binary.LittleEndian.PutUint64(code[11:], 0)
 	p.Strategy, p.IsCall = fixups.StrategyLiteral, true
-	p.Code, p.Relocs, p.Points = p.Code[:19], p.Relocs[:2], p.Points[:2]
+	setLens(p, 19, 2, 2)
 	c := setRel32(&p.Relocs[0], 7, 0, target)
 	r := &p.Relocs[1]
 	setRel32(r, 11, -4, int64(in.Len))
