@@ -33,11 +33,9 @@ func freestanding() []target {
 	var list []target
 	for _, cc := range []string{"gcc", "clang"} {
 		for _, bits := range []string{"-m64", "-m32"} {
-			for _, opt := range []string{"-O0", "-Os", "-O3"} {
-				for _, lang := range [][]string{asC, asCPP} {
-					list = append(list, target{name: cc + bits + opt + lang[0], cc: cc, args: append([]string{bits, opt, "-ffreestanding", "-fno-pic"}, lang...)})
-				}
-			}
+			list = append(list,
+				target{name: cc + bits, cc: cc, args: join(asC, nil, bits, "-O3", "-ffreestanding", "-fno-pic")},
+				target{name: cc + bits + "++", cc: cc, args: join(asCPP, nil, bits, "-Os", "-ffreestanding", "-fno-pic")})
 		}
 	}
 	for _, cc := range []string{"powerpc64-linux-gnu-gcc", "aarch64-linux-gnu-gcc"} {
@@ -80,11 +78,11 @@ func readFrames(t *testing.T, path string) map[string]*frame {
 		t.Fatal(err)
 	}
 	frames := map[string]*frame{}
-	for _, m := range regexp.MustCompile(`node: \{ title: "([^"]+)" label: "[^"]*\\n(\d+) bytes \((\w+)\)`).FindAllSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`node: \{ title: "([^"]+)" label: "[^"]*\\n(\d+) bytes \(([\w,]+)\)`).FindAllSubmatch(text, -1) {
 		n, _ := strconv.Atoi(string(m[2]))
 		frames[string(m[1])] = &frame{bytes: n}
-		if string(m[3]) != "static" {
-			t.Errorf("%s: its stack is %s", m[1], m[3])
+		if string(m[3]) == "dynamic" { // "dynamic,bounded" is arguments that are pushed
+			t.Errorf("%s: its stack has no bound", m[1])
 		}
 	}
 	for _, m := range regexp.MustCompile(`edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"`).FindAllSubmatch(text, -1) {
@@ -113,32 +111,32 @@ func depth(t *testing.T, frames map[string]*frame, name string, open []string) i
 	return f.bytes + deepest
 }
 
-// TestStack sums what gcc says of frames over the deepest chain of calls.
+// stackLimit is the promise of the header, in bytes.
+const stackLimit = 512
+
+// TestStack sums what gcc says of frames over the deepest chain of calls. The
+// big-endian ABI of ppc64 is the hardest: no frame has less than 112 bytes.
 func TestStack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short")
 	}
-	const limit = 512
-	src := source(t, "alone.c", alone)
 	for _, cc := range []string{"gcc", "i686-linux-gnu-gcc", "powerpc64-linux-gnu-gcc", "aarch64-linux-gnu-gcc"} {
-		for _, opt := range []string{"-O1", "-O2", "-Os"} {
+		for _, opt := range []string{"-O2", "-Os"} {
 			t.Run(cc+opt, func(t *testing.T) {
-				obj := filepath.Join(t.TempDir(), "alone.o")
-				compile(t, cc, "-I.", "-std=c11", "-ffreestanding", opt, "-fcallgraph-info=su", "-c", "-o", obj, src)
+				obj := filepath.Join(t.TempDir(), "api.o")
+				compile(t, cc, "-I.", "-std=c11", "-ffreestanding", opt, "-fcallgraph-info=su", "-c", "-o", obj, "testdata/api.c")
 				frames := readFrames(t, strings.TrimSuffix(obj, ".o")+".ci")
-				if len(frames) < 50 {
-					t.Fatalf("%d functions: is the call graph read right?", len(frames))
-				}
-				most, at := 0, ""
-				for name := range frames {
-					if n := depth(t, frames, name, nil); n > most {
-						most, at = n, name
+				for _, name := range []string{"check", "find", "choose", "place", "run", "point"} {
+					if frames[name] == nil {
+						t.Fatalf("no frame of %s: is the call graph read right?", name)
 					}
+					n := depth(t, frames, name, nil)
+					if n >= stackLimit {
+						t.Errorf("%s: %d bytes of stack, the limit is %d", name, n, stackLimit)
+					}
+					t.Logf("%s: %d bytes of stack", name, n)
 				}
-				if most >= limit {
-					t.Errorf("%s: %d bytes of stack, the limit is %d", at, most, limit)
-				}
-				t.Logf("%s: %d bytes of stack; text and data: %q", at, most, strings.Fields(compile(t, "size", obj))[6:8])
+				t.Logf("text: %s bytes", strings.Fields(compile(t, "size", obj))[6])
 			})
 		}
 	}
@@ -165,7 +163,7 @@ func TestEnumerations(t *testing.T) {
 		}
 		for i, name := range names {
 			want := strings.ToUpper(strings.ReplaceAll(spell(uint8(i)), "-", "_"))
-			if want == "" {
+			if i == 0 && strings.HasSuffix(want, "(0)") {
 				want = "NONE"
 			}
 			if name != want {

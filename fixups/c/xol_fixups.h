@@ -4,12 +4,13 @@
  *
  * One header, freestanding: <stdint.h>, <stddef.h> and <stdbool.h> only, no
  * libc, no allocation, no recursion, no static data that changes, no division
- * of 64-bit words. Every function is async-signal-safe and needs less than 512
- * bytes of stack, callbacks not counted. The host's byte order, word size and
- * alignment do not matter: tables are read byte by byte.
+ * of 64-bit words. Every function is async-signal-safe. Compiled with -O2 or
+ * -Os it needs less than 512 bytes of stack, callbacks not counted. The host's
+ * byte order, word size and alignment do not matter: tables are read byte by
+ * byte.
  *
- * Everything is `static inline`. Define XOL_API as nothing before the include
- * to get one copy with external linkage.
+ * All functions are static. Define XOL_API as nothing before the include to
+ * give those of the interface external linkage.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -301,7 +302,7 @@ XOL_LEAF void xol_put_word(uint8_t *p, uint64_t v, uint32_t size, uint32_t big)
 	}
 }
 
-XOL_API bool xol_zero(const uint8_t *p, size_t n)
+XOL_LEAF bool xol_zero(const uint8_t *p, size_t n)
 {
 	uint8_t any = 0;
 	size_t i;
@@ -1330,7 +1331,7 @@ XOL_PART int xol_place_check(const xol_verdict *v, const xol_bases *at, xol_miss
 }
 
 /* The template, with the bytes of a copied site. */
-XOL_LEAF void xol_place_copy(const xol_verdict *v, uint8_t *dst)
+XOL_PART void xol_place_copy(const xol_verdict *v, uint8_t *dst)
 {
 	const uint8_t *code = v->table->sec[XOL_SEC_CODE] + xol_u32(v->rec + 104);
 	uint32_t i, n = xol_v_code_len(v), copied = (xol_v_flags(v) & XOL_COPY) != 0 ? v->rec[6] : 0;
