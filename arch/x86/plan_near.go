@@ -11,8 +11,8 @@ import (
 
 // The jump form in a near slot of 64-bit code is what is asked for most, and of
 // that nearly all is a copy, a rip-relative operand, a jump, a conditional jump or
-// a call. nearJump makes these in one go. It says the same as the families, which a test holds it to, and leaves
-// everything that needs a second look to them.
+// a call. nearJump makes these in one go. It says the same as the families, which
+// a test holds it to, and leaves everything that needs a second look to them.
 
 // nearHazards are what a plan of nearJump may meet: those that a copy does not
 // mind and that need nothing after it.
