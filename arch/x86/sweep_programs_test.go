@@ -38,7 +38,7 @@ var (
 // TestSweepPrograms reads the functions of programs from front to end.
 // XOL_PROGRAMS, a list separated by colons, names others.
 func TestSweepPrograms(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		t.Skip("sweeps are long")
 	}
 	programs := fewPrograms
@@ -54,8 +54,9 @@ func TestSweepPrograms(t *testing.T) {
 		before := s.count
 		ended, err := s.program(file)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			testenv.Missing(t, file)
+		case errors.Is(err, fs.ErrNotExist) && !testenv.Required():
+			t.Logf("%s: not here, left out", file)
+			continue
 		case err != nil:
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -110,21 +111,50 @@ func (s *sweeper) program(file string) (ended int, err error) {
 			}
 		}
 	}
-	return ended, nil
+	if full() {
+		err = s.gaps(f, arch, bits)
+	}
+	return ended, err
 }
 
-// sweepCode goes from instruction to instruction.
-func (s *sweeper) sweepCode(arch *x86.Arch, bits int, code []byte) bool {
-	var in reloc.Insn
-	for len(code) > 0 {
-		var c [16]byte
-		n := min(copy(c[:], code), 15)
-		s.add(bits, &c, n)
-		err := arch.Decode(&in, code, witness.PC)
-		if err != nil || in.AltLen != 0 {
-			return false
-		}
-		code = code[in.Len:]
+// gaps adds what no function is known to cover, which is most of a stripped
+// program. Some of it is data, and boundaries are a guess: behind bytes that
+// Decode refuses the next byte is tried. All three read the same bytes, so the
+// comparison holds whatever they are.
+func (s *sweeper) gaps(f *objfile.File, arch *x86.Arch, bits int) error {
+	gaps, err := f.Gaps()
+	if err != nil {
+		return err
 	}
-	return true
+	for _, g := range gaps {
+		code, err := f.Bytes(g.Addr, g.Size)
+		if err != nil {
+			return err
+		}
+		for len(code) > 0 {
+			code = code[s.run(arch, bits, code):]
+			code = code[min(1, len(code)):]
+		}
+	}
+	return nil
+}
+
+// sweepCode goes from instruction to instruction, and reports whether it came to
+// the end.
+func (s *sweeper) sweepCode(arch *x86.Arch, bits int, code []byte) bool {
+	return s.run(arch, bits, code) == len(code)
+}
+
+// run returns how many bytes of code were read before something was refused.
+func (s *sweeper) run(arch *x86.Arch, bits int, code []byte) int {
+	var in reloc.Insn
+	for at := 0; at < len(code); at += int(in.Len) {
+		var c [16]byte
+		n := min(copy(c[:], code[at:]), 15)
+		s.add(bits, &c, n)
+		if arch.Decode(&in, code[at:], witness.PC) != nil || in.AltLen != 0 {
+			return at
+		}
+	}
+	return len(code)
 }

@@ -1,10 +1,6 @@
 package x86_test
 
 import (
-	"bufio"
-	"fmt"
-	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,17 +19,8 @@ type registerSweep struct {
 	numbers map[uint8]map[fixups.Reg]int // by mode: the witness's number of a register
 	names   [witness.NumRegs]string
 
-	n       int // instructions compared
-	same    int
-	differ  map[string]*finding // by mnemonic and difference
-	ruled   int
-	allowed []*registerRule
-}
-
-type registerRule struct {
-	text        string
-	names, says string
-	hits        int
+	use     *review
+	classes *review
 }
 
 func newRegisterSweep(t *testing.T) *registerSweep {
@@ -41,7 +28,8 @@ func newRegisterSweep(t *testing.T) *registerSweep {
 	r := &registerSweep{
 		regs:    make([]witness.Regs, batchSize),
 		numbers: map[uint8]map[fixups.Reg]int{32: {}, 64: {}},
-		differ:  map[string]*finding{},
+		use:     newReview(t, "registers", "testdata/registers.txt"),
+		classes: newReview(t, "class", "testdata/classes.txt"),
 	}
 	for bits, a := range arches {
 		for _, n := range a.Info().Regs {
@@ -51,7 +39,6 @@ func newRegisterSweep(t *testing.T) *registerSweep {
 			}
 		}
 	}
-	r.load(t, "testdata/registers.txt")
 	return r
 }
 
@@ -132,27 +119,27 @@ func (r *registerSweep) compare(p *witness.Probe, in *reloc.Insn, z *witness.Reg
 	var use reloc.RegUse
 	arches[p.Bits].Registers(&use, in)
 	own := witness.Regs{Read: r.set(p.Bits, use.Reads), Write: r.set(p.Bits, use.Writes), Kill: r.set(p.Bits, use.Kills)}
-	r.n++
-	if own == *z {
-		r.same++
-		return
-	}
 	says := strings.TrimSpace(r.diff("reads", own.Read, z.Read) + r.diff("writes", own.Write, z.Write) + r.diff("kills", own.Kill, z.Kill))
-	name := rowName(p.Bits, in)
-	for _, a := range r.allowed {
-		if a.matches(name, says) {
-			a.hits++
-			r.ruled++
-			return
-		}
+	r.use.note(rowName(p.Bits, in), says, p)
+}
+
+// class compares what Decode says an instruction is with its kind.
+func (r *registerSweep) class(p *witness.Probe, in *reloc.Insn, k witness.Kind) {
+	own, z := in.Class.String(), kindNames[k]
+	if own == "pc-relative" {
+		own = "plain" // Zydis has no such kind
 	}
-	key := name + " : " + says
-	f := r.differ[key]
-	if f == nil {
-		f = &finding{probe: *p}
-		r.differ[key] = f
+	says := ""
+	if own != z {
+		says = own + "/" + z
 	}
-	f.n++
+	r.classes.note(rowName(p.Bits, in), says, p)
+}
+
+var kindNames = [...]string{
+	witness.Other: "plain", witness.Branch: "branch", witness.CondBranch: "cond-branch", witness.Call: "call",
+	witness.IndirectBranch: "indirect-branch", witness.IndirectCall: "indirect-call", witness.Return: "return",
+	witness.Trap: "trap", witness.KernelEntry: "kernel-entry", witness.Privileged: "privileged",
 }
 
 // diff says which kinds of register only Decode (+) or only Zydis (-) has.
@@ -176,60 +163,4 @@ func (r *registerSweep) diff(what string, own, z witness.RegSet) string {
 		return ""
 	}
 	return strings.Join(out, " ") + " "
-}
-
-// load reads lines MNEMONICS | DIFFERENCES | WHY. A mnemonic may end
-// in *; every difference must be among those of the line.
-func (r *registerSweep) load(t *testing.T, file string) {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	sc := bufio.NewScanner(f)
-	for n := 1; sc.Scan(); n++ {
-		line := strings.TrimSpace(sc.Text())
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		parts := strings.SplitN(line, " | ", 3)
-		if len(parts) != 3 {
-			t.Errorf("%s:%d: want MNEMONICS | DIFFERENCES | WHY", file, n)
-			continue
-		}
-		r.allowed = append(r.allowed, &registerRule{text: fmt.Sprintf("%s:%d: %s", file, n, line), names: parts[0], says: parts[1]})
-	}
-}
-
-func (a *registerRule) matches(name, says string) bool {
-	for _, n := range strings.Fields(a.names) {
-		if stem, ok := strings.CutSuffix(n, "*"); ok && strings.HasPrefix(name, stem) || n == name {
-			for _, d := range strings.Fields(says) {
-				if !slices.Contains(strings.Fields(a.says), d) {
-					return false
-				}
-			}
-			return true
-		}
-	}
-	return false
-}
-
-func (r *registerSweep) report(s *sweeper, whole bool) {
-	s.t.Helper()
-	unknown := 0
-	keys := slices.SortedFunc(maps.Keys(r.differ), func(a, b string) int { return r.differ[b].n - r.differ[a].n })
-	for i, k := range keys {
-		unknown += r.differ[k].n
-		if i < 400 {
-			s.t.Errorf("registers of %s: %d times, as %s", k, r.differ[k].n, s.explain(&r.differ[k].probe))
-		}
-	}
-	s.t.Logf("registers of %d instructions: %d the same, %d reviewed, %d not reviewed", r.n, r.same, r.ruled, unknown)
-	for _, a := range r.allowed {
-		if whole && a.hits == 0 {
-			s.t.Errorf("no longer true: %s", a.text)
-		}
-	}
 }

@@ -105,9 +105,12 @@ func (s *sweeper) flush() {
 			}
 		}
 		in, own := decode(&s.probes[i])
+		kind := s.zAns[i].Kind
+		s.zAns[i].Kind = witness.Other // compared apart
 		s.compare(&s.probes[i], &own, &s.zAns[i], &s.lAns[i])
 		if regs != nil && own.Len != 0 && own.Len == s.zAns[i].Len {
 			s.register.compare(&s.probes[i], in, &regs[i])
+			s.register.class(&s.probes[i], in, kind)
 		}
 	}
 	s.probes = s.probes[:0]
@@ -223,7 +226,8 @@ func (s *sweeper) report(whole bool) {
 	t.Logf("%d probes: %d agree, %d refused by all, %d reviewed, %d not reviewed", c.probes, c.agree, c.refuse, c.reviewed, c.unknown)
 	t.Logf("%d on which Zydis and LLVM agree: %d other lengths or fields, %d refused", c.consensus, c.differ, c.refused)
 	if s.register != nil {
-		s.register.report(s, whole)
+		s.register.use.report(s, whole)
+		s.register.classes.report(s, whole)
 	}
 	for _, r := range s.rules {
 		if whole && r.hits == 0 {

@@ -35,11 +35,28 @@ type Probe struct {
 type Answer struct {
 	Len                 uint8 // 0: refused
 	Flags               Flags
-	FieldOff, FieldSize uint8 // of the branch displacement, with Rel
-	DispOff, DispSize   uint8 // of the displacement of the memory operand; zydis only
-	_                   [2]uint8
+	FieldOff, FieldSize uint8  // of the branch displacement, with Rel
+	DispOff, DispSize   uint8  // of the displacement of the memory operand; zydis only
+	Kind                Kind   // zydis only
 	Target              uint64 // with Rel or RIP
 }
+
+// Kind is the kind of an instruction.
+type Kind uint8
+
+// The kinds.
+const (
+	Other Kind = iota
+	Branch
+	CondBranch
+	Call
+	IndirectBranch
+	IndirectCall
+	Return
+	Trap
+	KernelEntry
+	Privileged
+)
 
 // Flags say what kind of operand depends on pc.
 type Flags uint8
@@ -184,6 +201,7 @@ func (w *Witness) receive(dst []Answer, regs []Regs, texts []string) error {
 		}
 		dst[i] = Answer{
 			Len: b[0], Flags: Flags(b[1]), FieldOff: b[2], FieldSize: b[3], DispOff: b[4], DispSize: b[5],
+			Kind:   Kind(b[6]),
 			Target: binary.NativeEndian.Uint64(b[8:]),
 		}
 		if regs != nil {

@@ -15,15 +15,15 @@ var known = []struct {
 	want witness.Answer
 }{
 	{64, "90", witness.Answer{Len: 1}},
-	{64, "7410", witness.Answer{Len: 2, Flags: witness.Rel, FieldOff: 1, FieldSize: 1, Target: witness.PC + 0x12}},
-	{64, "e8fbffffff", witness.Answer{Len: 5, Flags: witness.Rel, FieldOff: 1, FieldSize: 4, Target: witness.PC}},
+	{64, "7410", witness.Answer{Len: 2, Kind: witness.CondBranch, Flags: witness.Rel, FieldOff: 1, FieldSize: 1, Target: witness.PC + 0x12}},
+	{64, "e8fbffffff", witness.Answer{Len: 5, Kind: witness.Call, Flags: witness.Rel, FieldOff: 1, FieldSize: 4, Target: witness.PC}},
 	{64, "488b0578563412", witness.Answer{Len: 7, Flags: witness.RIP, DispOff: 3, DispSize: 4, Target: witness.PC + 0x1234567f}},
 	{64, "c5fc280578563412", witness.Answer{Len: 8, Flags: witness.RIP, DispOff: 4, DispSize: 4, Target: witness.PC + 0x12345680}},
 	{64, "62f17c48100578563412", witness.Answer{Len: 10, Flags: witness.RIP, DispOff: 6, DispSize: 4, Target: witness.PC + 0x12345682}},
 	{32, "8b0578563412", witness.Answer{Len: 6, DispOff: 2, DispSize: 4}},
 	{64, "06", witness.Answer{}},
 	{32, "06", witness.Answer{Len: 1}},
-	{64, "0f0b", witness.Answer{Len: 2}},
+	{64, "cc", witness.Answer{Len: 1, Kind: witness.Trap}},
 	{64, "488b05", witness.Answer{}}, // cut
 }
 
@@ -45,8 +45,8 @@ func TestKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, k := range known {
-			if w.Name == "llvm" { // says nothing of displacements
-				k.want.DispOff, k.want.DispSize = 0, 0
+			if w.Name == "llvm" { // says nothing of displacements and kinds
+				k.want.DispOff, k.want.DispSize, k.want.Kind = 0, 0, 0
 			}
 			if got[i] != k.want {
 				t.Errorf("%s: %s (%d bits, %q): %+v, want %+v", w.Name, k.hex, k.bits, texts[i], got[i], k.want)

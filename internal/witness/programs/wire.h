@@ -40,8 +40,14 @@ struct answer {
 	uint8_t flags;
 	uint8_t field_off, field_size;
 	uint8_t disp_off, disp_size;
-	uint8_t pad[2];
+	uint8_t kind; /* of instruction, K_*; zydis only */
+	uint8_t pad;
 	uint64_t target;
+};
+
+enum {
+	K_OTHER, K_BRANCH, K_COND_BRANCH, K_CALL, K_INDIRECT_BRANCH, K_INDIRECT_CALL, K_RETURN,
+	K_TRAP, K_KERNEL_ENTRY, K_PRIVILEGED
 };
 
 /* Sets of registers; the numbers are in registers.go. */

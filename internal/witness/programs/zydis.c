@@ -125,6 +125,29 @@ static void fill_regs(const ZydisDecodedInstruction *in, const ZydisDecodedOpera
 	add_flags(in, r);
 }
 
+static int kind_of(const ZydisDecodedInstruction *in, int relative)
+{
+	if (in->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED)
+		return K_PRIVILEGED;
+	switch (in->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return K_COND_BRANCH;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		return relative ? K_BRANCH : K_INDIRECT_BRANCH;
+	case ZYDIS_CATEGORY_CALL:
+		return relative ? K_CALL : K_INDIRECT_CALL;
+	case ZYDIS_CATEGORY_RET:
+		return K_RETURN;
+	case ZYDIS_CATEGORY_INTERRUPT:
+		return K_TRAP;
+	case ZYDIS_CATEGORY_SYSCALL:
+	case ZYDIS_CATEGORY_SYSRET:
+		return K_KERNEL_ENTRY;
+	default:
+		return K_OTHER;
+	}
+}
+
 static void fill_answer(const struct batch *b, const ZydisDecodedInstruction *in,
 			const ZydisDecodedOperand *ops, struct answer *a)
 {
@@ -148,6 +171,7 @@ static void fill_answer(const struct batch *b, const ZydisDecodedInstruction *in
 			ZydisCalcAbsoluteAddress(in, o, b->pc, &a->target);
 		}
 	}
+	a->kind = kind_of(in, a->flags & IS_REL);
 }
 
 static void answer_one(const struct batch *b, const struct probe *p, struct answer *a,
