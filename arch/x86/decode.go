@@ -315,40 +315,6 @@ func variantKey(d, l0, l1 uint64, p *[16]byte, pos int) uint64 {
 	return k
 }
 
-// branchTarget is where a direct branch goes. In 32-bit mode addresses wrap at
-// 32 bits, and at 16 if the operand size is 16. xbegin, which alone has a 16-bit
-// displacement in 64-bit mode too, extends it and does not wrap there (SDM volume
-// 2, XBEGIN, Operation).
-func (a *Arch) branchTarget(in *reloc.Insn, f uint64) uint64 {
-	l := lay(in)
-	l[0] |= flagRelImm << l0Flags
-	b := in.Bytes[l.immOff()&15:]
-	var v uint64
-	switch l.immLen() {
-	case 1:
-		v = uint64(int64(int8(b[0])))
-	case 2:
-		v = uint64(int64(int16(binary.LittleEndian.Uint16(b))))
-	case 4:
-		v = uint64(int64(int32(binary.LittleEndian.Uint32(b))))
-	default:
-		v = binary.LittleEndian.Uint64(b)
-	}
-	if f&factAbs != 0 {
-		l[0] &^= flagRelImm << l0Flags
-		return v
-	}
-	v += in.Next()
-	switch {
-	case a.m64:
-	case l.opSize() == 2 && fixups.Class(f>>factClass&15) != fixups.ClassTransaction:
-		v &= 1<<16 - 1
-	default:
-		v &= 1<<32 - 1
-	}
-	return v
-}
-
 // vary applies what prefixes change: repetition, the meaning of 66 on near
 // branches, of REX.W on far pointers, and the waiver of a landing pad.
 func (a *Arch) vary(in *reloc.Insn, f, l0, l1 uint64) {

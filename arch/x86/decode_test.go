@@ -171,3 +171,39 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Where the fields of each kind of prefix are.
+func TestLayout(t *testing.T) {
+	for _, tt := range []struct {
+		code                                      string
+		enc, opmap, op, w, r, x, b, vvvv, ll, pp  int
+		opOff, modrmOff, dispOff, dispLen, immOff int
+	}{
+		{"4f8b44a510", encLegacy, 0, 0x8b, 1, 1, 1, 1, 0, 0, 0, 1, 2, 4, 1, 5},
+		{"81808000000078563412", encLegacy, 0, 0x81, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 6},
+		{"660f3a0fc108", encLegacy, 3, 0x0f, 0, 0, 0, 0, 0, 0, 1, 3, 4, 5, 0, 5},
+		{"d5cd8bc1", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, // jcc: reserved
+		{"d55d8bc1", encREX2, 0, 0x8b, 1, 1, 0, 1, 0, 0, 0, 2, 3, 4, 0, 4},
+		{"c5f55805", encVEX2, 1, 0x58, 0, 0, 0, 0, 1, 1, 1, 2, 3, 4, 4, 8},
+		{"c44289f7c1", encVEX3, 2, 0xf7, 1, 1, 0, 1, 14, 0, 1, 3, 4, 5, 0, 5},
+		{"62f1f54958c2", encEVEX, 1, 0x58, 1, 0, 0, 0, 1, 2, 1, 4, 5, 6, 0, 6},
+	} {
+		var in reloc.Insn
+		code := append(unhex(t, tt.code), 0, 0, 0, 0)
+		err := AMD64.Decode(&in, code, 0)
+		if tt.modrmOff == 0 {
+			if err != fixups.ReasonReserved {
+				t.Errorf("%s: %v", tt.code, err)
+			}
+			continue
+		}
+		l := lay(&in)
+		if l.enc() != tt.enc || l.opmap() != tt.opmap || int(l.opcode()) != tt.op || l.w() != tt.w || l.r() != tt.r ||
+			l.x() != tt.x || l.b() != tt.b || l.vvvv() != tt.vvvv || l.ll() != tt.ll || l.pp() != tt.pp {
+			t.Errorf("%s: %v, fields %#x %#x", tt.code, err, l[0], l[1])
+		}
+		if l.opcodeOff() != tt.opOff || l.modrmOff() != tt.modrmOff || l.dispOff() != tt.dispOff || l.dispLen() != tt.dispLen || l.immOff() != tt.immOff {
+			t.Errorf("%s: %v, offsets %#x", tt.code, err, l[0])
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package x86
 
-import (
-	"github.com/xol-go/xol/reloc"
-)
+import "github.com/xol-go/xol/reloc"
 
 // vector decodes what begins with REX2, VEX, EVEX or XOP at pos, behind the
 // legacy prefixes in l1. A vector prefix takes no 66, F2, F3, LOCK or REX before
@@ -45,7 +43,7 @@ func (a *Arch) rex2(in *reloc.Insn, p *[16]byte, n, pos int, l0, l1 uint64) erro
 	return a.finish(in, p, n, pos+2, a.maps.rex2[m][l1>>l1PP&3][p[pos+2]], l0, l1)
 }
 
-// ppOrder maps the pp field to the order of pages: np, 66, F3, F2 in both.
+// vex2 is C5, then R vvvv L pp. The pp field counts np, 66, F3, F2, as pages do.
 func (a *Arch) vex2(in *reloc.Insn, p *[16]byte, n, pos int, l0, l1 uint64) error {
 	if pos > 12 {
 		return fail(in, n, 15)
