@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math/bits"
+	"slices"
 )
 
 // Encoder writes a binary table (docs/format.md) site by site, in the order of
@@ -104,6 +105,16 @@ func (e *Encoder) Reset(t *Table) {
 		e.fail(fmt.Errorf("%w: layout %+v", ErrEncode, t.Layout))
 	}
 	e.str("")
+}
+
+// Grow makes room for the instructions of n more bytes of code, one in four of
+// them a site of its own.
+func (e *Encoder) Grow(n int) {
+	e.sec[secText].data = slices.Grow(e.sec[secText].data, n)
+	e.sec[secStarts].data = slices.Grow(e.sec[secStarts].data, n>>(e.shift+2))
+	if room := len(e.sites) - e.siteEnd; room < n {
+		e.sites = append(e.sites, make([]byte, n-room)...)
+	}
 }
 
 // Err returns the first error.

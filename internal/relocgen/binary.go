@@ -2,29 +2,33 @@ package relocgen
 
 import (
 	"io"
+	"maps"
+	"runtime"
+	"sync"
 
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/objfile"
 	"github.com/xol-go/xol/reloc"
 )
 
-// The binary table is written in one pass by one goroutine: decoding is most of
-// the work, and a plan is made once for each shape, not for each site. Register
-// sets are left out (they serve to choose scratch, and plans have chosen), so
-// that all plain copies of a length are one shape.
+// The binary table is made in parts, one a processor, each with an encoder of its
+// own. Decoding is most of the work: a plan is made once for each shape, not for
+// each site. Register sets are left out (they serve to choose scratch, and plans
+// have chosen), so that all plain copies of a length are one shape.
 
-// binarySweeper writes the sites of a file into an encoder.
-type binarySweeper struct {
+// binaryPart writes the sites of some functions into an encoder.
+type binaryPart struct {
 	sweeper
-	enc    *fixups.Encoder
-	shaper reloc.Shaper // nil: every site is described
-	plain  [256]bool    // lengths whose plain shape is known
-	cache  []cachedShape
-	fn     objfile.Func
-	held   []byte // code of the run that the encoder may still look at
-	total  counts
-	gaps   []fixups.Range
-	seen   map[uint64]bool
+	enc     *fixups.Encoder
+	shaper  reloc.Shaper // nil: every site is described
+	plain   [256]bool    // lengths whose plain shape is known
+	recent  []*cachedShape
+	shapes  map[[2]uint64]*cachedShape
+	windows [2]window
+	total   counts
+	gaps    []fixups.Range
+	seen    map[uint64]bool
+	err     error
 }
 
 // cachedShape is a shape by key. The first site of a key gives a shape for its
@@ -40,52 +44,111 @@ type cachedShape struct {
 type cacheState uint8
 
 const (
-	cacheEmpty cacheState = iota
-	cacheOneD             // id holds for d
-	cacheAnyD             // id holds for every D
-	cacheNone             // no shape in common
+	cacheOneD cacheState = iota // id holds for d
+	cacheAnyD                   // id holds for every D
+	cacheNone                   // no shape in common
 )
 
-const cacheSize = 1 << 13
+const recentBits = 12 // log2 of the number of recent shapes
+
+// partBytes is how much code is worth another processor: below it, making every
+// shape twice costs more than is won.
+const partBytes = 2 << 20
 
 // runBinary is run for the binary format.
-func (j *job) runBinary(w io.Writer, p *progress) (counts, error) {
+func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
 	defer p.stop()
 	funcs := j.pick.funcs
-	var err error
 	if funcs == nil {
 		if funcs, err = j.file.Funcs(); err != nil {
-			return counts{}, inputErr(err)
+			return total, inputErr(err)
 		}
 	}
 	outer, err := j.file.Gaps()
 	if err != nil {
-		return counts{}, inputErr(err)
+		return total, inputErr(err)
 	}
 	info := j.arch.Info()
 	j.meta.Layout = fixups.Layout{Bits: uint8(info.Bits), Align: uint8(info.Align), Placing: info.Order(reloc.DataDefault)}
-	b := &binarySweeper{enc: fixups.NewEncoder(&j.meta), cache: make([]cachedShape, cacheSize), seen: map[uint64]bool{}}
-	if j.pick.all() && j.slot == nil && !info.NeedsContext {
-		b.shaper, _ = j.arch.(reloc.Shaper)
-	}
-	b.sweeper.init(j)
 	chunks := j.split(funcs)
 	p.begin(chunks)
-	for _, c := range chunks {
-		for _, b.fn = range c.funcs {
-			if err := b.function(); err != nil {
-				return b.total, inputErr(err)
-			}
+	parts := j.parts(chunks, p)
+	first := parts[0]
+	for i, part := range parts {
+		if part.err != nil {
+			return total, inputErr(part.err)
 		}
-		p.add(c)
+		if i > 0 {
+			if err := first.enc.Merge(part.enc); err != nil {
+				return total, inputErr(err)
+			}
+			first.add(part)
+		}
 	}
-	for _, g := range j.allGaps(outer, b.gaps) {
-		b.enc.Gap(g)
+	for _, g := range j.allGaps(outer, first.gaps) {
+		first.enc.Gap(g)
 	}
-	if _, err := b.enc.WriteTo(w); err != nil {
-		return b.total, inputErr(err)
+	if _, err := first.enc.WriteTo(w); err != nil {
+		return first.total, inputErr(err)
 	}
-	return b.total, j.missing(b.seen, b.gaps)
+	return first.total, j.missing(first.seen, first.gaps)
+}
+
+// parts sweeps the chunks, in as many parts as there are processors and work.
+func (j *job) parts(chunks []*chunk, p *progress) []*binaryPart {
+	var bytes uint64
+	for _, c := range chunks {
+		bytes += c.bytes
+	}
+	n := uint64(max(1, min(runtime.GOMAXPROCS(0), int(bytes/partBytes))))
+	parts := make([]*binaryPart, n)
+	var wg sync.WaitGroup
+	var progress sync.Mutex
+	for i := range parts {
+		var mine []*chunk
+		var room uint64
+		for len(chunks) > 0 && (room < bytes/n || uint64(i) == n-1) {
+			mine, room, chunks = append(mine, chunks[0]), room+chunks[0].bytes, chunks[1:]
+		}
+		if i == 0 {
+			room = bytes // the others are merged into it
+		}
+		part := j.newPart(int(room))
+		parts[i] = part
+		wg.Go(func() {
+			for _, c := range mine {
+				part.chunk(c)
+				progress.Lock()
+				p.add(c)
+				progress.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return parts
+}
+
+func (j *job) newPart(room int) *binaryPart {
+	b := &binaryPart{enc: fixups.NewEncoder(&j.meta), recent: make([]*cachedShape, 1<<recentBits),
+		shapes: map[[2]uint64]*cachedShape{}, seen: map[uint64]bool{}}
+	b.init(j)
+	b.enc.Grow(room)
+	for i := range b.recent {
+		b.recent[i] = &cachedShape{key: [2]uint64{^uint64(0), ^uint64(0)}} // no instruction has this key
+	}
+	if j.pick.all() && j.slot == nil && !j.arch.Info().NeedsContext {
+		b.shaper, _ = j.arch.(reloc.Shaper)
+	}
+	return b
+}
+
+// add takes over what another part has found.
+func (b *binaryPart) add(o *binaryPart) {
+	b.total.sites += o.total.sites
+	b.total.unplanned += o.total.unplanned
+	b.total.bytes += o.total.bytes
+	b.gaps = append(b.gaps, o.gaps...)
+	maps.Copy(b.seen, o.seen)
 }
 
 // all reports whether every site is wanted.
@@ -93,19 +156,52 @@ func (p *picker) all() bool {
 	return p.addrs == nil && !p.returns && !p.fixups && !p.refused
 }
 
-func (b *binarySweeper) function() error {
-	for r := range b.j.file.Code(b.fn) {
-		b.code, b.held = b.held, b.code // the encoder copies when the next run begins
-		code, err := b.read(r)
+func (b *binaryPart) chunk(c *chunk) {
+	for _, fn := range c.funcs {
+		if b.err == nil {
+			b.err = b.function(fn)
+		}
+	}
+}
+
+// window is code that was read at once, for many functions.
+type window struct {
+	addr uint64
+	code []byte
+}
+
+const windowBytes = 256 << 10
+
+// load returns the code of r. It stays as it is until load has filled two more
+// windows, because the encoder copies a run only when the next one begins.
+func (b *binaryPart) load(r objfile.Range) ([]byte, error) {
+	w := &b.windows[0]
+	if off := uint64(r.Addr) - w.addr; off < uint64(len(w.code)) && r.Size <= uint64(len(w.code))-off {
+		return w.code[off : off+r.Size], nil
+	}
+	b.windows[0], b.windows[1] = b.windows[1], b.windows[0]
+	size := max(r.Size, windowBytes)
+	if uint64(cap(w.code)) < size {
+		w.code = make([]byte, size)
+	}
+	n, err := b.j.file.ReadCode(w.code[:size], r.Addr)
+	w.addr, w.code = uint64(r.Addr), w.code[:n]
+	return w.code[:min(r.Size, uint64(n))], err
+}
+
+func (b *binaryPart) function(fn objfile.Func) error {
+	for r := range b.j.file.Code(fn) {
+		code, err := b.load(r)
 		if err != nil {
 			return err
 		}
 		if len(code) == 0 {
 			continue
 		}
+		b.text = reloc.Text{Addr: uint64(r.Addr), Data: code}
 		off, inFile := offsetOf(b.j.file, uint64(r.Addr))
-		b.enc.Begin(fixups.Extent{Addr: uint64(r.Addr), Code: code, Func: b.fn.Name,
-			At: uint64(r.Addr - b.fn.Addr), InFile: inFile, Offset: off})
+		b.enc.Begin(fixups.Extent{Addr: uint64(r.Addr), Code: code, Func: fn.Name,
+			At: uint64(r.Addr - fn.Addr), InFile: inFile, Offset: off})
 		end := b.run(code, uint64(r.Addr))
 		if end < len(code) {
 			b.gaps = append(b.gaps, fixups.Range{Addr: uint64(r.Addr) + uint64(end), Size: uint64(len(code) - end)})
@@ -124,7 +220,7 @@ const careful = 4
 
 // run writes the sites of code, which lives at addr, and returns where the
 // instructions end.
-func (b *binarySweeper) run(code []byte, addr uint64) int {
+func (b *binaryPart) run(code []byte, addr uint64) int {
 	var in reloc.Insn
 	var key [2]uint64
 	slow := 0
@@ -168,13 +264,13 @@ func (b *binarySweeper) run(code []byte, addr uint64) int {
 }
 
 // describe makes the entry of a site as the binary table has it.
-func (b *binarySweeper) describe(e *fixups.Entry, code []byte, pc uint64) {
+func (b *binaryPart) describe(e *fixups.Entry, code []byte, pc uint64) {
 	reloc.Describe(e, b.j.arch, code, pc, &b.env, b.j.w.both)
 	e.Reads, e.Writes, e.Kills = fixups.RegSet{}, fixups.RegSet{}, fixups.RegSet{}
 	place(e, b.j.arch, b.j.slot)
 }
 
-func (b *binarySweeper) firstPlain(in *reloc.Insn, code []byte) {
+func (b *binaryPart) firstPlain(in *reloc.Insn, code []byte) {
 	b.describe(&b.entry, code, in.PC)
 	id, err := b.enc.Shape(&b.entry, nil)
 	if err == nil {
@@ -185,7 +281,7 @@ func (b *binarySweeper) firstPlain(in *reloc.Insn, code []byte) {
 }
 
 // own writes a site that has no shape in common with others, if it is wanted.
-func (b *binarySweeper) own(in *reloc.Insn, code []byte) {
+func (b *binaryPart) own(in *reloc.Insn, code []byte) {
 	b.describe(&b.entry, code, in.PC)
 	if !b.j.pick.wants(&b.entry) {
 		return
@@ -198,7 +294,7 @@ func (b *binarySweeper) own(in *reloc.Insn, code []byte) {
 	b.site(in, id)
 }
 
-func (b *binarySweeper) site(in *reloc.Insn, id fixups.ShapeID) {
+func (b *binaryPart) site(in *reloc.Insn, id fixups.ShapeID) {
 	d := int64(0)
 	if in.HasTarget() {
 		d = int64(in.Target - in.PC)
@@ -207,14 +303,16 @@ func (b *binarySweeper) site(in *reloc.Insn, id fixups.ShapeID) {
 	b.total.sites++
 }
 
-func (b *binarySweeper) keyed(in *reloc.Insn, code []byte, key *[2]uint64) {
-	h := (key[0] ^ key[1]*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd
-	c := &b.cache[h>>(64-13)]
-	d := int64(in.Target - in.PC)
-	if c.key != *key || c.state == cacheEmpty {
-		b.learn(c, in, code, key, d)
-		return
+func (b *binaryPart) keyed(in *reloc.Insn, code []byte, key *[2]uint64) {
+	h := (key[0] ^ key[1]*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd >> (64 - recentBits)
+	c := b.recent[h]
+	if c.key != *key {
+		if c = b.shapes[*key]; c == nil {
+			c = b.learn(in, code, key)
+		}
+		b.recent[h] = c
 	}
+	d := int64(in.Target - in.PC)
 	switch {
 	case c.state == cacheAnyD, c.state == cacheOneD && c.d == d:
 		b.site(in, c.id)
@@ -225,22 +323,25 @@ func (b *binarySweeper) keyed(in *reloc.Insn, code []byte, key *[2]uint64) {
 	}
 }
 
-func (b *binarySweeper) learn(c *cachedShape, in *reloc.Insn, code []byte, key *[2]uint64, d int64) {
+// learn makes the shape of the first site with a key.
+func (b *binaryPart) learn(in *reloc.Insn, code []byte, key *[2]uint64) *cachedShape {
 	e := new(fixups.Entry)
 	b.describe(e, code, in.PC)
+	c := &cachedShape{key: *key, d: int64(in.Target - in.PC), sample: e, state: cacheOneD}
 	id, err := b.enc.Shape(e, nil)
-	*c = cachedShape{key: *key, id: id, d: d, sample: e, state: cacheOneD}
 	switch {
 	case err != nil:
-		c.state = cacheNone
+		c.state, c.sample = cacheNone, nil
 	case !in.HasTarget():
 		c.state, c.sample = cacheAnyD, nil
 	}
-	b.site(in, id)
+	c.id = id
+	b.shapes[*key] = c
+	return c
 }
 
 // generalise makes the shape that holds for every D from the sample and in.
-func (b *binarySweeper) generalise(c *cachedShape, in *reloc.Insn, code []byte) {
+func (b *binaryPart) generalise(c *cachedShape, in *reloc.Insn, code []byte) {
 	b.describe(&b.entry, code, in.PC)
 	id, err := b.enc.Shape(c.sample, &b.entry)
 	if err != nil {
