@@ -1,8 +1,6 @@
 package emu
 
 import (
-	"math/rand/v2"
-
 	"github.com/xol-go/xol/reloc"
 )
 
@@ -37,7 +35,7 @@ func (w *Worker) JudgeCode(t *Tally, a reloc.Arch, code []byte, envs []reloc.Env
 func (w *Worker) Random(dst []byte) []byte { return w.t.Random(dst, w.rnd.Uint64) }
 
 // Pick returns a random number below n.
-func (w *Worker) Pick(n int) int { return w.rnd.IntN(n) }
+func (w *Worker) Pick(n int) int { return w.rnd.below(n) }
 
 // Arenas is the number of site arenas.
 func (w *Worker) Arenas() int { return len(w.sites) }
@@ -45,5 +43,8 @@ func (w *Worker) Arenas() int { return len(w.sites) }
 // Reseed makes everything random from here on follow from seed.
 func (w *Worker) Reseed(seed uint64) {
 	w.seed = seed
-	w.rnd = rand.New(rand.NewPCG(seed, 0x786f6c))
+	w.rnd = newRNG(seed)
+	for i := range w.pool {
+		w.pool[i] = w.rnd.Uint64()
+	}
 }

@@ -1,10 +1,17 @@
 package emu
 
-import "github.com/xol-go/xol/fixups"
+import (
+	"encoding/binary"
 
-// edges are values at which arithmetic and comparisons change their mind.
-var edges = [...]uint64{0, 1, 2, ^uint64(0), 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000,
-	0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffff80000000, 0xffffffff7fffffff}
+	"github.com/xol-go/xol/fixups"
+)
+
+// edges are values at which arithmetic and comparisons change their mind, and
+// some floating-point numbers; 32, so that five bits choose one.
+var edges = [32]uint64{0, 1, 2, ^uint64(0), 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000,
+	0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffff80000000, 0xffffffff7fffffff,
+	0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000, 0xfff8000000000000, 0x3f8000003f800000, 0x7f8000007f800000,
+	0x0101010101010101, 0x8080808080808080, 0x5555555555555555, ^uint64(1), 63, 64}
 
 // States makes n states for the site and executes the site from each. The plans
 // that are then given to [Worker.Check] are all compared with these runs.
@@ -84,16 +91,16 @@ func (w *Worker) shortPage() (*Page, error) {
 // noise, the memory operand solved for an address that exists, in a share of
 // the states one that does not.
 func (w *Worker) state(r *runs, words []uint64, i int) {
-	for k := range w.t.Words {
-		wd := &w.t.Words[k]
-		switch {
-		case wd.ReadOnly:
-			words[k] = 0
-		case wd.Const:
-			words[k] = wd.Value
-		default:
-			words[k] = w.value() & w.x.mask[k]
-		}
+	copy(words, w.x.template)
+	for _, k := range w.x.general {
+		words[k] = w.value() & w.x.mask[k]
+	}
+	w.noise(words[w.x.noise:])
+	for _, k := range w.x.narrow {
+		words[k] &= w.x.mask[k]
+	}
+	for _, r := range w.t.Bases {
+		words[w.x.word(r)] = w.value()
 	}
 	f := w.x.word(w.t.Flags)
 	words[f] = w.rnd.Uint64()&^w.t.FlagsFixed | w.t.FlagsSet
@@ -107,16 +114,37 @@ func (w *Worker) state(r *runs, words []uint64, i int) {
 	w.touch(r, from, words[sp])
 }
 
-// counters gives half of the registers of every fourth state small values, so
-// that repeated and counting instructions end.
+// noise fills words from a pool of random and edge values, from a random place
+// on, and renews some of the pool.
+func (w *Worker) noise(words []uint64) {
+	v := w.rnd.Uint64()
+	copy(words, w.pool[v%uint64(len(w.pool)-len(words)):])
+	for range 4 {
+		x := w.rnd.Uint64()
+		at := &w.pool[x>>32&(noisePool-1)]
+		if *at = x ^ v; x&7 == 0 {
+			*at = edges[v>>8&31]
+		}
+		v = v<<13 | v>>51
+	}
+}
+
+// noisePool is the size of the pool, a power of two larger than a state.
+const noisePool = 512
+
+// counters gives half of the registers of every fourth state small values, and
+// the counter in most states, so that repeated and counting instructions end.
 func (w *Worker) counters(words []uint64, i int) {
-	for k := range w.t.Words {
-		wd := &w.t.Words[k]
-		counter := wd.Reg == w.t.Counter
-		if wd.General && wd.Reg != w.t.SP && (i&3 == 0 || counter) {
-			if v := w.rnd.Uint64(); v&1 == 0 || counter && v&6 != 0 {
-				words[k] = v >> 8 & 3
-			}
+	c := w.x.word(w.t.Counter)
+	if v := w.rnd.Uint64(); v&7 != 0 {
+		words[c] = v >> 8 & 3
+	}
+	if i&3 != 0 {
+		return
+	}
+	for _, k := range w.x.general {
+		if v := w.rnd.Uint64(); v&1 == 0 && w.t.Words[k].Reg != w.t.SP {
+			words[k] = v >> 8 & 3
 		}
 	}
 }
@@ -128,7 +156,7 @@ func (w *Worker) value() uint64 {
 	case sel < 7:
 		return w.data.Addr + 512 + v>>8&0xbf8 + v>>40&7&-(v>>50&1)
 	case sel < 10:
-		return edges[v>>8%uint64(len(edges))]
+		return edges[v>>8&31]
 	case sel == 10:
 		return w.stack.Addr + 2048 + v>>8&63 - 32
 	case sel == 11:
@@ -228,22 +256,26 @@ func (w *Worker) touch(r *runs, from int, a uint64) {
 	if len(r.lines) > from && r.lines[from].Addr == at {
 		return
 	}
-	l := Line{Addr: at}
+	r.lines = append(r.lines, Line{Addr: at})
+	l := &r.lines[len(r.lines)-1]
 	for k := 0; k < LineSize; k += 8 {
-		x := w.value()
-		for j := range 8 {
-			l.Data[k+j] = byte(x >> (8 * j))
+		x := w.rnd.Uint64()
+		if x&3 == 0 {
+			x = w.value()
 		}
+		binary.LittleEndian.PutUint64(l.Data[k:], x)
 	}
-	r.lines = append(r.lines, l)
 	if n := len(r.lines); n-2 >= from && r.lines[n-2].Addr > at {
 		r.lines[n-2], r.lines[n-1] = r.lines[n-1], r.lines[n-2]
 	}
 }
 
 func (w *Worker) watched(a uint64) bool {
-	for _, p := range w.cpu.Pages() {
-		if p.Watched() && a-p.Addr < uint64(len(p.Live)) {
+	if a-w.data.Addr < uint64(len(w.data.Live)) || a-w.stack.Addr < uint64(len(w.stack.Live)) {
+		return true
+	}
+	for _, p := range w.extra {
+		if a-p.Addr < uint64(len(p.Live)) {
 			return true
 		}
 	}

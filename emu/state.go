@@ -84,11 +84,12 @@ func equalLines(a, b []Line) bool {
 	return true
 }
 
+// equalWords compares two states of the same target.
 func equalWords(a, b []uint64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
+	b = b[:len(a)]
+	var d uint64
+	for i, x := range a {
+		d |= x ^ b[i]
 	}
-	return true
+	return d == 0
 }

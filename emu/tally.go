@@ -204,7 +204,10 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 func (w *Worker) judgePlan(t *Tally, in *reloc.Insn, p *fixups.Plan, env *reloc.Env, opt Options) error {
 	reaches := w.Reaches(p)
 	if n := opt.Placements; n > 0 && n < len(reaches) {
-		w.rnd.Shuffle(len(reaches), func(i, j int) { reaches[i], reaches[j] = reaches[j], reaches[i] })
+		for i := range n {
+			j := i + w.rnd.below(len(reaches)-i)
+			reaches[i], reaches[j] = reaches[j], reaches[i]
+		}
 		reaches = reaches[:n]
 	}
 	for _, arena := range reaches {

@@ -14,8 +14,9 @@ type Target struct {
 	// the order of [State.Words].
 	Words []Word
 
-	SP, Flags fixups.Reg // whole registers
-	Counter   fixups.Reg // counted down by loops and repeated instructions
+	SP, Flags fixups.Reg   // whole registers
+	Counter   fixups.Reg   // counted down by loops and repeated instructions
+	Bases     []fixups.Reg // segment bases
 	// FlagsFixed are flag bits that states do not vary (reserved bits, the trap
 	// flag), FlagsSet those of them that are 1.
 	FlagsFixed, FlagsSet uint64
@@ -95,16 +96,35 @@ type index struct {
 	n    [256]uint8
 	pc   int
 	mask []uint64
+
+	// How states choose words: fixed ones from here, general ones one by one,
+	// the rest, which are neighbours, in one copy; then narrow ones are cut.
+	template        []uint64
+	general, narrow []int
+	noise           int // first of the rest, up to the end
 }
 
 func newIndex(t *Target) *index {
-	x := &index{pc: t.wordOf(fixups.RegPC), mask: make([]uint64, len(t.Words))}
+	n := len(t.Words)
+	x := &index{pc: t.wordOf(fixups.RegPC), mask: make([]uint64, n), template: make([]uint64, n), noise: n}
 	for i := range x.at {
 		x.at[i] = -1
 	}
 	for i := range t.Words {
 		w := &t.Words[i]
 		x.mask[i] = ^uint64(0) >> (64 - w.Bits)
+		switch {
+		case w.Const || w.ReadOnly:
+			x.template[i] = w.Value
+			x.noise = n
+		case w.General:
+			x.general = append(x.general, i)
+		default:
+			x.noise = min(x.noise, i)
+			if w.Bits < 64 {
+				x.narrow = append(x.narrow, i)
+			}
+		}
 		if w.Reg < 256 {
 			if w.Part == 0 {
 				x.at[w.Reg] = int16(i)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/xol-go/xol/fixups"
@@ -27,7 +26,8 @@ type Worker struct {
 	info   *reloc.Info
 	cpu    CPU
 	limits []Limit
-	rnd    *rand.Rand
+	rnd    rng
+	pool   [noisePool]uint64 // of values for words whose use is unknown
 	seed   uint64
 
 	sites, slots []ring
@@ -103,7 +103,10 @@ func NewWorker(o Oracle, info *reloc.Info, seed uint64) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{t: t, x: newIndex(t), info: info, cpu: cpu, limits: o.Limits(t.Arch),
-		rnd: rand.New(rand.NewPCG(seed, 0x786f6c)), seed: seed, arena: -1}
+		rnd: newRNG(seed), seed: seed, arena: -1}
+	for i := range w.pool {
+		w.pool[i] = w.rnd.Uint64()
+	}
 	if err := w.mapAll(); err != nil {
 		cpu.Close()
 		return nil, err

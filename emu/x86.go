@@ -37,6 +37,7 @@ var AMD64 = &Target{
 	SP:         x64SP,
 	Flags:      x64Flags,
 	Counter:    x64Counter,
+	Bases:      []fixups.Reg{x64FS, x64GS},
 	FlagsFixed: x86FlagsFixed,
 	FlagsSet:   x86FlagsSet,
 	X87:        []fixups.Reg{x86FIP},
@@ -119,7 +120,12 @@ func x32Words() []Word {
 }
 
 func x86Vectors(xmm fixups.Reg, n int, st, mxcsr, fcw, fsw fixups.Reg, addr uint8) []Word {
-	var w []Word
+	w := []Word{
+		{Reg: mxcsr, Bits: 32, Name: "mxcsr", Const: true, Value: x86InitialMXCSR},
+		{Reg: fcw, Bits: 16, Name: "fcw", Const: true, Value: x86InitialFCW},
+		{Reg: fsw, Bits: 16, Name: "fsw", Const: true},
+		{Reg: fsw, Part: 1, Bits: 16, Name: "ftag", ReadOnly: true},
+	}
 	for i := range n {
 		name := "xmm" + itoa(i)
 		w = append(w, Word{Reg: xmm + fixups.Reg(i), Bits: 64, Name: name + ".0"},
@@ -131,10 +137,6 @@ func x86Vectors(xmm fixups.Reg, n int, st, mxcsr, fcw, fsw fixups.Reg, addr uint
 			Word{Reg: st + fixups.Reg(i), Part: 1, Bits: 16, Name: name + ".1"})
 	}
 	return append(w,
-		Word{Reg: mxcsr, Bits: 32, Name: "mxcsr", Const: true, Value: x86InitialMXCSR},
-		Word{Reg: fcw, Bits: 16, Name: "fcw", Const: true, Value: x86InitialFCW},
-		Word{Reg: fsw, Bits: 16, Name: "fsw", Const: true},
-		Word{Reg: fsw, Part: 1, Bits: 16, Name: "ftag", ReadOnly: true},
 		Word{Reg: x86FIP, Bits: addr, Name: "fip"},
 		Word{Reg: x86FIP, Part: 1, Bits: addr, Name: "fdp"},
 		Word{Reg: x86FIP, Part: 2, Bits: 16, Name: "fop"})

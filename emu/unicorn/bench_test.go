@@ -3,8 +3,12 @@ package unicorn
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
+	"slices"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/emu"
@@ -18,6 +22,8 @@ type verifier struct {
 	w    *emu.Worker
 	plan reloc.Plan
 	env  reloc.Env
+	in   reloc.Insn
+	res  emu.Result
 	n    int
 }
 
@@ -37,33 +43,44 @@ func (v *verifier) one(s int) error {
 	code := [6]byte{0x48, 0x05}
 	v.n++
 	binary.LittleEndian.PutUint32(code[2:], uint32(v.n)&0xffffff)
-	var in reloc.Insn
-	if err := reloc.Analyze(&in, x86.AMD64, code[:], pc, nil); err != nil {
+	in := &v.in
+	if err := reloc.Analyze(in, x86.AMD64, code[:], pc, nil); err != nil {
 		return err
 	}
-	if err := x86.AMD64.Plan(&v.plan, &in, &v.env); err != nil {
+	if err := x86.AMD64.Plan(&v.plan, in, &v.env); err != nil {
 		return err
 	}
-	if err := v.w.Site(&in); err != nil {
+	if err := v.w.Site(in); err != nil {
 		return err
 	}
 	if err := v.w.States(s); err != nil {
 		return err
 	}
-	var res emu.Result
-	if err := v.w.Check(&res, &v.plan, &v.env, emu.Placement{}); err != nil {
+	res := &v.res
+	if err := v.w.Check(res, &v.plan, &v.env, emu.Placement{}); err != nil {
 		return err
 	}
 	if res.Verdict != emu.Match || res.States != s {
-		return fmt.Errorf("%+v", res)
+		return fmt.Errorf("%+v", *res)
 	}
 	return nil
 }
 
-func rates(b *testing.B, cases, s int) {
+// rates reports cases and compares a second, and a second of processor time,
+// which is what counts on a machine that has other things to do.
+func rates(b *testing.B, cases, s int, cpu time.Duration) {
 	sec := b.Elapsed().Seconds()
 	b.ReportMetric(float64(cases)/sec, "cases/s")
 	b.ReportMetric(float64(cases*s)/sec, "compares/s")
+	b.ReportMetric(float64(cases*s)/(processorTime()-cpu).Seconds(), "compares/cpu-s")
+}
+
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 var sizes = []int{1, 16, 64}
@@ -75,12 +92,13 @@ func BenchmarkGo(b *testing.B) {
 			v := newVerifier(b)
 			defer v.w.Close()
 			b.ReportAllocs()
+			cpu := processorTime()
 			for b.Loop() {
 				if err := v.one(s); err != nil {
 					b.Fatal(err)
 				}
 			}
-			rates(b, b.N, s)
+			rates(b, b.N, s, cpu)
 		})
 	}
 }
@@ -96,10 +114,11 @@ func BenchmarkC(b *testing.B) {
 			}
 			defer d.close()
 			b.ResetTimer()
+			cpu := processorTime()
 			if bad := d.run(b.N); bad != 0 {
 				b.Fatalf("%d states differ", bad)
 			}
-			rates(b, b.N, s)
+			rates(b, b.N, s, cpu)
 		})
 	}
 }
@@ -111,6 +130,7 @@ func BenchmarkGo2(b *testing.B) {
 			var wg sync.WaitGroup
 			vs := [2]*verifier{newVerifier(b), newVerifier(b)}
 			b.ResetTimer()
+			cpu := processorTime()
 			for _, v := range vs {
 				wg.Go(func() {
 					for range (b.N + 1) / 2 {
@@ -122,7 +142,7 @@ func BenchmarkGo2(b *testing.B) {
 				})
 			}
 			wg.Wait()
-			rates(b, (b.N+1)/2*2, s)
+			rates(b, (b.N+1)/2*2, s, cpu)
 			for _, v := range vs {
 				v.w.Close()
 			}
@@ -132,6 +152,7 @@ func BenchmarkGo2(b *testing.B) {
 
 // BenchmarkFresh: an engine of its own for each case.
 func BenchmarkFresh(b *testing.B) {
+	cpu := processorTime()
 	for b.Loop() {
 		e, err := open(emu.AMD64)
 		if err != nil {
@@ -147,5 +168,55 @@ func BenchmarkFresh(b *testing.B) {
 		d.close()
 		e.Close()
 	}
-	rates(b, b.N, 1)
+	rates(b, b.N, 1, cpu)
+}
+
+// BenchmarkRatio is P9: rounds of cases in Go and in C take turns, and the
+// median of the rounds' ratios of processor time is reported (1 is as fast as C,
+// less is slower), beside that of an engine of its own for each case.
+func BenchmarkRatio(b *testing.B) {
+	for _, s := range sizes {
+		b.Run(fmt.Sprintf("S=%d", s), func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			v := newVerifier(b)
+			defer v.w.Close()
+			e := mustOpen(b, emu.AMD64)
+			d, err := newDriver(e, s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer d.close()
+			cases := max(3200/s, 100)
+			var ratios, inGo, inC []float64
+			for range 2 * b.N {
+				g := threadTime(func() {
+					for range cases {
+						if err := v.one(s); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+				c := threadTime(func() { d.run(cases) })
+				ratios = append(ratios, c.Seconds()/g.Seconds())
+				inGo = append(inGo, float64(cases*s)/g.Seconds())
+				inC = append(inC, float64(cases*s)/c.Seconds())
+			}
+			b.ReportMetric(median(ratios), "go/c")
+			b.ReportMetric(median(inGo), "go-compares/cpu-s")
+			b.ReportMetric(median(inC), "c-compares/cpu-s")
+		})
+	}
+}
+
+// threadTime is the processor time that f takes on its thread.
+func threadTime(f func()) time.Duration {
+	start := threadClock()
+	f()
+	return threadClock() - start
+}
+
+func median(x []float64) float64 {
+	slices.Sort(x)
+	return x[len(x)/2]
 }

@@ -1,10 +1,13 @@
 package unicorn
 
+// #include <time.h>
 // #include "engine.h"
 import "C"
 
 import (
 	"errors"
+	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/xol-go/xol/emu"
@@ -38,6 +41,12 @@ func newDriver(e *engine, states int) (*driver, error) {
 	if d.slot, err = ring(e.t.Slots[0]); err != nil {
 		return nil, err
 	}
+	// As many pages as a worker has: the emulator looks addresses up in them.
+	for _, a := range slices.Concat(e.t.Sites[1:], e.t.Slots[1:]) {
+		if _, err := ring(a); err != nil {
+			return nil, err
+		}
+	}
 	for _, a := range []uint64{e.t.Sites[0].Data, e.t.Stack.Addr} {
 		if _, err := e.Map(a, 4096, emu.ProtRead|emu.ProtWrite, true); err != nil {
 			return nil, err
@@ -67,3 +76,10 @@ func (d *driver) run(n int) uint64 {
 }
 
 func (d *driver) close() { C.xu_driver_close(d.m) }
+
+// threadClock is the processor time of the calling thread.
+func threadClock() time.Duration {
+	var t C.struct_timespec
+	C.clock_gettime(C.CLOCK_THREAD_CPUTIME_ID, &t)
+	return time.Duration(t.tv_sec)*time.Second + time.Duration(t.tv_nsec)
+}

@@ -12,14 +12,23 @@ typedef struct {
 	uint8_t *live, *base;  // base is NULL for pages that are not watched
 } page;
 
+typedef struct {
+	uint32_t word, at, size;
+} place;
+
 struct xu {
 	uc_engine *uc;
-	uc_context *fresh, *work;
+	uc_context *in, *out;  // in differs from that of a fresh engine in the words only
 	size_t context_size;
 	xu_word words[XU_MAX_WORDS];
-	int32_t at[XU_MAX_WORDS];        // offset in the context, -1: through the interface
-	uint64_t initial[XU_MAX_WORDS];  // what the fresh context holds
+	uint64_t initial[XU_MAX_WORDS];  // what a fresh engine holds
 	uint32_t nwords, pc_word;
+
+	// Where words are: in the context, by the size of the part that they are,
+	// and those that only the interface knows.
+	place wide[XU_MAX_WORDS], narrow[XU_MAX_WORDS];
+	uint32_t api[XU_MAX_WORDS];
+	uint32_t nwide, nnarrow, napi;
 	page pages[XU_MAX_PAGES];
 	uint32_t npages;
 
@@ -87,7 +96,7 @@ static void on_exception(uc_engine *uc, uint32_t num, void *arg)
 // exactly one place.
 static long locate(const xu *x, const uint8_t *want, size_t size)
 {
-	const uint8_t *c = (const uint8_t *)x->work;
+	const uint8_t *c = (const uint8_t *)x->out;
 	long found = -1;
 	for (size_t i = 0; i + size <= x->context_size; i++) {
 		if (memcmp(c + i, want, size) == 0) {
@@ -109,7 +118,7 @@ static long probe(xu *x, const xu_word *w)
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 16; i++)
 			pattern[i] = (uint8_t)(0x5b + 0x1d * i + 0x63 * round + 7 * w->id);
-		if (uc_reg_write(x->uc, w->id, pattern) != UC_ERR_OK || uc_context_save(x->uc, x->work) != UC_ERR_OK)
+		if (uc_reg_write(x->uc, w->id, pattern) != UC_ERR_OK || uc_context_save(x->uc, x->out) != UC_ERR_OK)
 			return -1;
 		at[round] = locate(x, pattern, w->size);
 	}
@@ -138,64 +147,60 @@ static int find_words(xu *x, char *err, size_t errlen)
 {
 	for (uint32_t i = 0; i < x->nwords; i++) {
 		const xu_word *w = &x->words[i];
-		x->at[i] = -1;
-		if (w->api || w->fixed)
+		if (w->api || w->fixed) {
+			x->api[x->napi++] = i;
 			continue;
+		}
 		long at = probe(x, w);
 		if (at < 0) {
 			snprintf(err, errlen, "register %d is not found in a saved context", w->id);
 			return 0;
 		}
-		x->at[i] = (int32_t)(at + 8 * w->part);
+		uint32_t left = w->size - 8u * w->part;
+		place p = {i, (uint32_t)at + 8u * w->part, left < 8 ? left : 8};
+		if (p.size == 8)
+			x->wide[x->nwide++] = p;
+		else
+			x->narrow[x->nnarrow++] = p;
 	}
 	return 1;
 }
 
+// read_words takes the words out of a saved context.
 static void read_words(xu *x, uint64_t *out)
 {
-	const uint8_t *c = (const uint8_t *)x->work;
-	for (uint32_t i = 0; i < x->nwords; i++) {
-		const xu_word *w = &x->words[i];
+	const uint8_t *c = (const uint8_t *)x->out;
+	for (uint32_t i = 0; i < x->nwide; i++)
+		memcpy(&out[x->wide[i].word], c + x->wide[i].at, 8);
+	for (uint32_t i = 0; i < x->nnarrow; i++) {
+		uint64_t v = 0;
+		memcpy(&v, c + x->narrow[i].at, x->narrow[i].size);
+		out[x->narrow[i].word] = v;
+	}
+	for (uint32_t i = 0; i < x->napi; i++) {
 		uint64_t v[8] = {0};
-		if (x->at[i] < 0) {
-			uc_reg_read(x->uc, w->id, v);
-			out[i] = v[w->part];
-			continue;
-		}
-		size_t left = w->size - 8u * w->part;
-		if (left >= 8)
-			memcpy(&v[0], c + x->at[i], 8);
-		else if (left == 4)
-			memcpy(&v[0], c + x->at[i], 4);
-		else
-			memcpy(&v[0], c + x->at[i], 2);
-		out[i] = v[0];
+		const xu_word *w = &x->words[x->api[i]];
+		uc_reg_read(x->uc, w->id, v);
+		out[x->api[i]] = v[w->part];
 	}
 }
 
-// write_words makes the next run start in state in: the fresh context with the
+// write_words makes the next run start in state in: a fresh context with the
 // registers put in, then those that only the interface can set, where they
 // differ from what the context holds.
 static uc_err write_words(xu *x, const uint64_t *in)
 {
-	uint8_t *c = (uint8_t *)x->work;
-	memcpy(c, x->fresh, x->context_size);
-	for (uint32_t i = 0; i < x->nwords; i++) {
-		const xu_word *w = &x->words[i];
-		if (x->at[i] < 0)
-			continue;
-		size_t left = w->size - 8u * w->part;
-		if (left >= 8)
-			memcpy(c + x->at[i], &in[i], 8);
-		else if (left == 4)
-			memcpy(c + x->at[i], &in[i], 4);
-		else
-			memcpy(c + x->at[i], &in[i], 2);
+	uint8_t *c = (uint8_t *)x->in;
+	for (uint32_t i = 0; i < x->nwide; i++)
+		memcpy(c + x->wide[i].at, &in[x->wide[i].word], 8);
+	for (uint32_t i = 0; i < x->nnarrow; i++)
+		memcpy(c + x->narrow[i].at, &in[x->narrow[i].word], x->narrow[i].size);
+	uc_err e = uc_context_restore(x->uc, x->in);
+	for (uint32_t i = 0; i < x->napi && e == UC_ERR_OK; i++) {
+		uint32_t k = x->api[i];
+		if (!x->words[k].fixed && in[k] != x->initial[k])
+			e = uc_reg_write(x->uc, x->words[k].id, &in[k]);
 	}
-	uc_err e = uc_context_restore(x->uc, x->work);
-	for (uint32_t i = 0; i < x->nwords && e == UC_ERR_OK; i++)
-		if (x->at[i] < 0 && !x->words[i].fixed && in[i] != x->initial[i])
-			e = uc_reg_write(x->uc, x->words[i].id, &in[i]);
 	return e;
 }
 
@@ -210,9 +215,9 @@ xu *xu_open(int bits, const xu_word *words, uint32_t n, uint32_t pc_word, char *
 		return NULL;
 	uc_err e = uc_open(UC_ARCH_X86, bits == 64 ? UC_MODE_64 : UC_MODE_32, &x->uc);
 	if (e == UC_ERR_OK)
-		e = uc_context_alloc(x->uc, &x->fresh);
+		e = uc_context_alloc(x->uc, &x->in);
 	if (e == UC_ERR_OK)
-		e = uc_context_alloc(x->uc, &x->work);
+		e = uc_context_alloc(x->uc, &x->out);
 	memcpy(x->words, words, n * sizeof *words);
 	x->nwords = n;
 	x->pc_word = pc_word;
@@ -226,8 +231,8 @@ xu *xu_open(int bits, const xu_word *words, uint32_t n, uint32_t pc_word, char *
 		xu_close(x);
 		return NULL;
 	}
-	uc_context_save(x->uc, x->fresh);
-	memcpy(x->work, x->fresh, x->context_size);
+	uc_context_save(x->uc, x->in);
+	uc_context_save(x->uc, x->out);
 	read_words(x, x->initial);
 	return x;
 }
@@ -236,10 +241,10 @@ void xu_close(xu *x)
 {
 	if (!x)
 		return;
-	if (x->fresh)
-		uc_context_free(x->fresh);
-	if (x->work)
-		uc_context_free(x->work);
+	if (x->in)
+		uc_context_free(x->in);
+	if (x->out)
+		uc_context_free(x->out);
 	if (x->uc)
 		uc_close(x->uc);
 	for (uint32_t i = 0; i < x->npages; i++) {
@@ -309,27 +314,50 @@ static page *page_of(xu *x, uint64_t addr)
 	return NULL;
 }
 
-// harvest reports the lines that differ from base and puts them back. It
-// returns the number of lines, or cap + 1 if there are more than cap.
-static uint32_t harvest(xu *x, xu_line *out, uint32_t cap)
+// take reports the line at live, if it differs from base, and puts it back. n is
+// the number of lines so far.
+static uint32_t take(uint64_t addr, uint8_t *live, const uint8_t *base, xu_line *out, uint32_t n, uint32_t cap)
+{
+	if (memcmp(live, base, XU_LINE) == 0)
+		return n;
+	if (n < cap) {
+		out[n].addr = addr;
+		memcpy(out[n].data, live, XU_LINE);
+	}
+	memcpy(live, base, XU_LINE);
+	return n + 1;
+}
+
+// harvest reports the lines that differ from base, in the order of addresses,
+// and puts them back. The lines that the state brought along come first: then
+// whole pages are nearly always the same. It returns the number of lines, more
+// than cap if there is no room for all.
+static uint32_t harvest(xu *x, const xu_line *in, uint32_t nin, xu_line *out, uint32_t cap)
 {
 	uint32_t n = 0;
+	for (uint32_t k = 0; k < nin; k++) {
+		page *p = page_of(x, in[k].addr);
+		uint64_t o = in[k].addr - p->addr;
+		n = take(in[k].addr, p->live + o, p->base + o, out, n, cap);
+	}
+	uint32_t known = n;
 	for (uint32_t i = 0; i < x->npages; i++) {
 		page *p = &x->pages[i];
 		if (!p->base || memcmp(p->live, p->base, p->size) == 0)
 			continue;
-		for (uint64_t o = 0; o < p->size; o += XU_LINE) {
-			if (memcmp(p->live + o, p->base + o, XU_LINE) == 0)
-				continue;
-			if (n < cap) {
-				out[n].addr = p->addr + o;
-				memcpy(out[n].data, p->live + o, XU_LINE);
-			}
-			n++;
-			memcpy(p->live + o, p->base + o, XU_LINE);
-		}
+		for (uint64_t o = 0; o < p->size; o += XU_LINE)
+			n = take(p->addr + o, p->live + o, p->base + o, out, n, cap);
 	}
-	return n <= cap ? n : cap + 1;
+	if (n == known || n > cap)
+		return n;
+	for (uint32_t i = 1; i < n; i++) {
+		xu_line l = out[i];
+		uint32_t k = i;
+		for (; k > 0 && out[k - 1].addr > l.addr; k--)
+			out[k] = out[k - 1];
+		out[k] = l;
+	}
+	return n;
 }
 
 // judge says how a run ended. The pc of a fault is that of the instruction that
@@ -386,10 +414,10 @@ int xu_run(xu *x, uint64_t lo, uint64_t hi, uint32_t limit, uint32_t n, const ui
 		uc_err e = write_words(x, in);
 		if (e == UC_ERR_OK)
 			e = uc_emu_start(x->uc, in[x->pc_word], UINT64_MAX - 15, 0, 0);
-		uc_context_save(x->uc, x->work);
+		uc_context_save(x->uc, x->out);
 		read_words(x, out);
 		judge(x, &stops[i], e, out);
-		uint32_t got = harvest(x, out_lines + used, out_cap - used);
+		uint32_t got = harvest(x, in_lines + in_first[i], in_first[i + 1] - in_first[i], out_lines + used, out_cap - used);
 		if (got > out_cap - used)
 			return (int)i;
 		stops[i].first = used;
@@ -406,9 +434,10 @@ int xu_run(xu *x, uint64_t lo, uint64_t hi, uint32_t limit, uint32_t n, const ui
 // them differ.
 uint64_t xu_driver(xu *x, const xu_ring *site, const xu_ring *slot, uint32_t cases, uint32_t s, xu_scratch *m)
 {
-	uint64_t bad = 0, rnd = 88172645463325252u;
-	uint32_t i = 0, j = 0;
-	for (uint32_t c = 0; c < cases; c++, i += 192, j += 192) {
+	uint64_t bad = 0, rnd = 88172645463325252u + m->done;
+	uint32_t i = m->site, j = m->slot;
+	for (uint32_t end = m->done + cases; m->done < end; m->done++, i += 192, j += 192) {
+		uint32_t c = m->done;
 		if (i + 192 > site->size)
 			i = 0, xu_forget(x, site->addr, site->size);
 		if (j + 192 > slot->size)
@@ -441,6 +470,7 @@ uint64_t xu_driver(xu *x, const xu_ring *site, const xu_ring *slot, uint32_t cas
 				m->stops[k].lines != m->stops2[k].lines ||
 				memcmp(m->got + m->stops[k].first, m->got2 + m->stops2[k].first, m->stops[k].lines * sizeof *m->got) != 0;
 	}
+	m->site = i, m->slot = j;
 	return bad;
 }
 

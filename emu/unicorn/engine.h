@@ -75,6 +75,7 @@ typedef struct {
 	xu_line *lines, *got, *got2;
 	uint32_t *first, cap;
 	xu_stop *stops, *stops2;
+	uint32_t done, site, slot;   // cases so far, and the next places
 } xu_scratch;
 
 xu_scratch *xu_driver_open(xu *x, uint32_t s, uint64_t data);
