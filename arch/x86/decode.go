@@ -34,12 +34,15 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 		w >>= 8
 	}
 	d := pg[byte(w)]
-	m := a.modWords[w>>8&0xff|d/descNoModRM&1<<8]
+	if d&descCommon == 0 {
+		return a.decode(in, p, 16)
+	}
+	m := a.modWords[0][w>>8&0xff|d/descNoModRM&1<<8]
 	imm := d >> (l1>>(l1W-2)&4 + descCommonImm) & 15
 	l0 |= m&^modWordBase | w&0xff
 	l0 += pos*(1<<l0OpcodeOff|1<<l0DispOff|1<<l0ImmOff|d&descModRM) + imm<<l0ImmLen
 	leaf := leaves[d&descBase+uint64(shapeOf[d>>descShape&7][byte(w>>8)])]
-	if d&descCommon == 0 || leaf&leafSeldom != 0 || m&modWordBase != 0 && w>>16&7 == 5 {
+	if leaf&leafSeldom != 0 || m&modWordBase != 0 && w>>16&7 == 5 {
 		return a.decode(in, p, 16)
 	}
 	l1 |= leaf >> (leafWide + l1>>l1W&1) & a.rexMask << l1Op
@@ -83,9 +86,11 @@ func (a *Arch) cut(in *reloc.Insn, code []byte) error {
 
 // decode takes all ways. Of p, n bytes are code.
 func (a *Arch) decode(in *reloc.Insn, p *[16]byte, n int) error {
-	l1, pos := a.prefixes(p)
-	if pos == 15 {
-		return fail(in, n, 15)
+	l1, pos, ok := a.usualPrefixes(p)
+	if !ok {
+		if l1, pos = a.prefixes(p); pos == 15 {
+			return fail(in, n, 15)
+		}
 	}
 	b := p[pos&15]
 	kind := a.lead[b]
@@ -117,11 +122,7 @@ func (a *Arch) decode(in *reloc.Insn, p *[16]byte, n int) error {
 // suffixed decodes 3DNow!: the opcode stands where an immediate would, and is
 // laid out as one, behind 0F 0F and the operands.
 func (a *Arch) suffixed(in *reloc.Insn, p *[16]byte, n, pos int, l0, l1 uint64) error {
-	end := pos + 1
-	if end < 15 {
-		disp, sib := a.operandBytes(p, end, l1)
-		end += 1 + disp + sib
-	}
+	end := pos + a.operandsEnd(p, pos, l1)
 	if end >= 15 {
 		return fail(in, n, min(pos+3, 15))
 	}
@@ -136,18 +137,14 @@ func (a *Arch) suffixed(in *reloc.Insn, p *[16]byte, n, pos int, l0, l1 uint64) 
 	return nil
 }
 
-// operandBytes returns how many bytes of displacement and SIB follow the ModRM
-// byte at offset at.
-func (a *Arch) operandBytes(p *[16]byte, at int, l1 uint64) (disp, sib int) {
-	mt := a.modRM[l1>>1&1][p[at]]
-	disp, sib = int(mt&modDisp), int(mt&modSIB)/modSIB
-	if mt&modBase != 0 && p[(at+1)&15]&7 == 5 {
-		disp = 4
-	}
-	return disp, sib
+// operandsEnd is how far behind the opcode at pos the ModRM operand ends.
+func (a *Arch) operandsEnd(p *[16]byte, pos int, l1 uint64) int {
+	return int(a.operandWord(p, pos, 0, uint64(p[(pos+1)&15]), l1) >> l0ImmOff & 15)
 }
 
-// finish decodes from the opcode at pos on, which descriptor d belongs to.
+// finish decodes from the opcode at pos on, which descriptor d belongs to. Sums
+// that are carried out of a field belong to instructions of more than 15 bytes,
+// which are refused before anybody looks at the field above.
 func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d, l0, l1 uint64) error {
 	if d&descVariants != 0 {
 		d = uint64(variants[d&descBase+variantKey(d, l0, l1, p, pos)])
@@ -155,59 +152,35 @@ func (a *Arch) finish(in *reloc.Insn, p *[16]byte, n, pos int, d, l0, l1 uint64)
 	if d == 0 {
 		return fail(in, n, pos+1+int(l1>>l1BC&1))
 	}
-	l0 |= uint64(p[pos&15]) | uint64(pos)<<l0OpcodeOff | a.modeFlag
+	modrm := uint64(p[(pos+1)&15])
+	m := a.operandWord(p, pos, d, modrm, l1)
+	l0 |= m | uint64(p[pos&15]) | a.modeFlag
+	l0 += uint64(pos) * (1<<l0OpcodeOff | 1<<l0DispOff | 1<<l0ImmOff | d&descModRM)
 	l1 |= a.addrLog[l1>>1&1]
-	leaf := uint(d & descBase)
-	end := uint(pos + 1)
-	dispOff := end
-	if d&descModRM != 0 {
-		m := p[end&15]
-		mt := uint(a.modRM[l1>>1&1][m])
-		if d&descModReg != 0 {
-			mt = 0
-		}
-		leaf += uint(shapeOf[d>>descShape&7][m])
-		l0 |= uint64(m)<<8 | uint64(end)<<l0ModRMOff | uint64(mt&(modSIB|modRIP|modMem))<<(l0Flags-modShift)
-		end += 1 + mt&modSIB/modSIB
-		disp := mt & modDisp
-		if mt&modBase != 0 && p[(end-1)&15]&7 == 5 {
-			disp = 4
-		}
-		l0 |= uint64(disp) << l0DispLen
-		dispOff, end = end, end+disp
-	}
-	l0 |= uint64(dispOff) << l0DispOff
-	row := uint16(leaves[leaf] >> leafRow)
+	row := uint16(leaves[d&descBase+uint64(shapeOf[d>>descShape&7][modrm])] >> leafRow)
 	f := facts[row]
 	if unusual := l1&pfxLock | l0>>l0Enc&15 | f&factSeldom; row == 0 || unusual != 0 && !a.allowed(f, l0, l1) {
 		return fail(in, n, pos+1+int(d/descModRM&1))
 	}
-	return a.store(in, p, n, end, d, row, l0, l1)
-}
-
-// store decodes what is left once the row is known: operand size, immediate and
-// length.
-func (a *Arch) store(in *reloc.Insn, p *[16]byte, n int, end uint, d uint64, row uint16, l0, l1 uint64) error {
-	f := facts[row]
 	size := d >> descSize & 3
 	if size == sizeByRow {
 		size = f >> factSize & 3
 	}
 	op := a.opLog[size&3][opKey(l0, l1)&3]
 	l1 |= uint64(op) << l1Op
-	imm := d >> descImm & 15
-	size8 := uint(immLen[imm][op&3])
-	if imm >= immMoffs {
-		size8 = groupImm(imm, op, l0, l1)
-		if imm == immMoffs {
-			l0 |= uint64(size8) << l0DispLen
-			end, size8 = end+size8, 0
+	kind := d >> descImm & 15
+	imm := uint64(immLen[kind][op&3])
+	end := uint64(pos) + m>>l0ImmOff&15
+	if kind >= immMoffs {
+		imm = groupImm(kind, op, l0, l1)
+		if kind == immMoffs {
+			l0 += imm<<l0DispLen | imm<<l0ImmOff
+			end, imm = end+imm, 0
 		}
 	}
-	l0 |= uint64(end)<<l0ImmOff | uint64(size8)<<l0ImmLen
-	end += size8
-	if end > 15 { // ModRM and SIB told
-		return fail(in, n, int(l0>>l0OpcodeOff&15+1+d/descModRM&1+l0/(flagSIB<<l0Flags)&1))
+	l0 += imm << l0ImmLen
+	if end += imm; end > 15 { // ModRM and SIB told
+		return fail(in, n, pos+1+int(d/descModRM&1+m/(flagSIB<<l0Flags)&1))
 	}
 	if int(end) > n {
 		return fail(in, n, int(end))
@@ -217,7 +190,23 @@ func (a *Arch) store(in *reloc.Insn, p *[16]byte, n int, end uint, d uint64, row
 	binary.LittleEndian.PutUint64(in.Bytes[8:], hi&keep[end&15][1])
 	in.Ext[0], in.Ext[1] = l0, l1
 	in.Row, in.Len, in.AltLen = uint32(row), uint8(end), 0
-	return a.classify(in, f, l0, l1)
+	a.classify(in, f, l0, l1)
+	return nil
+}
+
+// operandWord is the word of fields for the ModRM byte behind the opcode at pos.
+func (a *Arch) operandWord(p *[16]byte, pos int, d, modrm, l1 uint64) uint64 {
+	if d&descModReg != 0 {
+		return a.modWords[0][0xc0]&^0xff00 | modrm<<8
+	}
+	m := a.modWords[l1>>1&1][modrm|d/descNoModRM&1<<8]
+	if m&modWordBase != 0 {
+		m &^= modWordBase
+		if p[(pos+2)&15]&7 == 5 {
+			m += 4<<l0DispLen + 4<<l0ImmOff
+		}
+	}
+	return m
 }
 
 // flagsOf is Continues and Accesses.
@@ -227,7 +216,7 @@ func flagsOf(f, l0 uint64) reloc.InsnFlags {
 }
 
 // classify sets class, hazards, flags and target.
-func (a *Arch) classify(in *reloc.Insn, f, l0, l1 uint64) error {
+func (a *Arch) classify(in *reloc.Insn, f, l0, l1 uint64) {
 	in.Class = fixups.Class(f >> factClass & 15)
 	in.Hazards = fixups.Hazards(f & factHazards)
 	in.Flags = flagsOf(f, l0)
@@ -235,10 +224,9 @@ func (a *Arch) classify(in *reloc.Insn, f, l0, l1 uint64) error {
 	if f&(factRel|factAbs)|l0&(flagRIPRel<<l0Flags) != 0 {
 		a.relative(in, f, l0, l1)
 	}
-	if l1&l1Changing != 0 || f&factVW != 0 {
+	if l1&l1Changing != 0 && f&factVaries != 0 || f&factVW != 0 {
 		a.vary(in, f, l0, l1)
 	}
-	return nil
 }
 
 // relative sets the target of a branch, or what a pc-relative operand names.
@@ -288,7 +276,7 @@ func opKey(l0, l1 uint64) uint64 {
 
 // groupImm is the length of an immediate that depends on more than the operand
 // size: group 3 has one for test only, moffs goes by address size.
-func groupImm(imm uint64, op uint8, l0, l1 uint64) uint {
+func groupImm(imm uint64, op uint8, l0, l1 uint64) uint64 {
 	switch {
 	case imm == immMoffs:
 		return 1 << (l1 >> l1Addr & 15)
@@ -298,7 +286,7 @@ func groupImm(imm uint64, op uint8, l0, l1 uint64) uint {
 	if imm == immGroupB {
 		return 1
 	}
-	return uint(immLen[immZ][op&3])
+	return uint64(immLen[immZ][op&3])
 }
 
 // variantKey is W, L'L and, in map 4, ND and NF. With EVEX.b and a register L'L

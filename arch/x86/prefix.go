@@ -76,6 +76,25 @@ var rexBits = [16]uint64{
 	0x1 << 16, 0x9 << 16, 0x5 << 16, 0xd << 16, 0x3 << 16, 0xb << 16, 0x7 << 16, 0xf << 16,
 }
 
+// usualPrefixes is what prefixes does for the beginnings that most code has: none
+// of them, or one of 66, F2 and F3, then at most a REX. ok is false for others.
+func (a *Arch) usualPrefixes(p *[16]byte) (l1 uint64, pos int, ok bool) {
+	switch p[0] {
+	case 0x66:
+		l1, pos = pfx66|1<<l1PP, 1
+	case 0xf2:
+		l1, pos = pfxF2|3<<l1PP, 1
+	case 0xf3:
+		l1, pos = pfxF3|2<<l1PP, 1
+	}
+	if rex := a.rexWords[p[pos]] & (pfxREX | 15<<l1W); rex != 0 {
+		l1 |= rex
+		pos++
+	}
+	kind := a.lead[p[pos&15]]
+	return l1, pos, kind != leadPrefix && kind != leadREX
+}
+
 // prefixes collects legacy prefixes and REX from the start of p. It returns the
 // prefix word and the offset of the first other byte, 15 if there is none.
 //

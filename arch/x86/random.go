@@ -148,10 +148,8 @@ func (d *draw) encode() {
 func (d *draw) suffix(op byte) {
 	p := (*[16]byte)(d.buf[:16])
 	l1, pos := d.arch.prefixes(p)
-	if at := pos + 2; at < 15 {
-		disp, sib := d.arch.operandBytes(p, at, l1)
-		p[(at+1+disp+sib)&15] = op
-	}
+	pos++ // the second 0F
+	p[(pos+d.arch.operandsEnd(p, pos, l1))&15] = op
 }
 
 // legacy draws mandatory and other prefixes, REX or REX2, and the map.

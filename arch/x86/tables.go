@@ -98,6 +98,9 @@ const (
 	leafSeldom = 1 << 59
 )
 
+// factVaries are the facts by which a prefix changes more than operands.
+const factVaries = factRep | factV66 | factVW | factNoTrack | factLock
+
 type mapTables struct {
 	legacy [4][4]*page // map, mandatory prefix
 	rex2   [2][4]*page
@@ -107,17 +110,9 @@ type mapTables struct {
 	now    [1][4]*page
 }
 
-// Facts of a ModRM byte. From modRIP on they are the flags of Ext[0], shifted.
-const (
-	modDisp  = 7      // bytes of displacement
-	modBase  = 1 << 3 // mod 00 with a SIB byte: base 101 means disp32
-	modShift = 3
-	modRIP   = flagRIPRel << modShift
-	modSIB   = flagSIB << modShift
-	modMem   = flagMem << modShift
-
-	modWordBase = 1 << 63 // modBase in the words of the short way
-)
+// modWordBase in a word of [Arch.modWords]: mod 00 with a SIB byte, whose base
+// 101 means disp32.
+const modWordBase = 1 << 63
 
 // immLen is the length of each immediate by the log2 of the operand size.
 var immLen = [16][4]uint8{

@@ -13,7 +13,6 @@ type Arch struct {
 	info     *reloc.Info
 	maps     *mapTables
 	lead     *leadTable
-	modRM    [2]*[256]uint8 // by the prefix 67
 	opLog    *[4][4]uint8
 	addrLog  [2]uint64 // log2 of the address size in its place in Ext[1], by the prefix 67
 	modeFlag uint64    // flagMode64 in its place in Ext[0]
@@ -24,8 +23,9 @@ type Arch struct {
 	rexWords *[256]uint64
 
 	// modWords are the fields of Ext[0] that follow from a ModRM byte, with offsets
-	// from the opcode; from 256 on, those of an instruction without one.
-	modWords   *[512]uint64
+	// from the opcode, without and with the prefix 67; from 256 on, those of an
+	// instruction without one.
+	modWords   [2]*[512]uint64
 	branchWrap uint64 // mask of branch targets
 	m64        bool
 }
@@ -35,15 +35,15 @@ var (
 	// AMD64 is 64-bit mode.
 	AMD64 = &Arch{
 		info: &infoAMD64, maps: &maps64, lead: &lead64,
-		modRM: [2]*[256]uint8{&modRM64, &modRM64}, opLog: &opLog64,
+		opLog:   &opLog64,
 		addrLog: [2]uint64{3 << l1Addr, 2 << l1Addr}, modeFlag: flagMode64 << l0Flags, rexMask: 1, m64: true,
-		modWords: &modWords64, rexWords: &rexWords64, branchWrap: 1<<64 - 1,
+		modWords: [2]*[512]uint64{&modWords64, &modWords64}, rexWords: &rexWords64, branchWrap: 1<<64 - 1,
 	}
 	// I386 is protected mode, or compatibility mode, with 32-bit code segments.
 	I386 = &Arch{
 		info: &infoI386, maps: &maps32, lead: &lead32,
-		modRM: [2]*[256]uint8{&modRM32, &modRM16}, opLog: &opLog32,
-		addrLog: [2]uint64{2 << l1Addr, 1 << l1Addr}, modWords: &modWords32, rexWords: &rexWords32, branchWrap: 1<<32 - 1,
+		opLog:   &opLog32,
+		addrLog: [2]uint64{2 << l1Addr, 1 << l1Addr}, modWords: [2]*[512]uint64{&modWords32, &modWords16}, rexWords: &rexWords32, branchWrap: 1<<32 - 1,
 	}
 )
 

@@ -119,18 +119,13 @@ func emitModRM(b *bytes.Buffer) {
 		name string
 		of   func(mod, rm int) uint8
 	}{{"64", addr64}, {"32", addr32}, {"16", addr16}} {
-		fmt.Fprintf(b, "var modRM%s = [256]uint8{\n", t.name)
 		var v [256]uint8
 		for m := range v {
 			if m < 0xc0 {
 				v[m] = modMem | t.of(m>>6, m&7)
 			}
 		}
-		bytes256(b, &v)
-		b.WriteString("}\n\n")
-		if t.name != "16" {
-			words(b, "modWords"+t.name, "uint64", modWords(&v), 4)
-		}
+		words(b, "modWords"+t.name, "uint64", modWords(&v), 4)
 	}
 	words(b, "rexWords64", "uint64", rexWords(true), 8)
 	words(b, "rexWords32", "uint64", rexWords(false), 8)
