@@ -34,7 +34,10 @@ type Env struct {
 	OS          OS       // zero: linux
 	Lang        Lang     // zero: C
 	Private     bool     // slots may be private to a thread
-	Short       bool     // shorter plans restricted by Plan.Alias may be given
+	// Biased says that addresses are those of an object file, to which a load bias
+	// is still added: no plan may depend on where its site or target is.
+	Biased bool
+	Short  bool // shorter plans restricted by Plan.Alias may be given
 	// AllowUnknown admits regions that an unresolved indirect jump might enter.
 	AllowUnknown bool
 	Stop         fixups.Stop // zero: hardware single-step
@@ -168,4 +171,17 @@ func (e *Env) ZoneOf(info *Info) (zone, kept int) {
 		kept = e.Kept.N
 	}
 	return zone, max(kept, zone)
+}
+
+// ruledOut are the hazards of protections that are known to be off. An ISA has
+// one kind of shadow stack and one of landing pads, so its switch is the one that
+// is set.
+func (e *Env) ruledOut() (h fixups.Hazards) {
+	if e.SHSTK == Off || e.GCS == Off {
+		h |= fixups.HazardShadowStack.Bit()
+	}
+	if e.IBT == Off || e.BTI == Off {
+		h |= fixups.HazardLandingPad.Bit()
+	}
+	return h
 }

@@ -14,6 +14,9 @@ func Analyze(in *Insn, a Arch, code []byte, pc uint64, env *Env) error {
 }
 
 func context(in *Insn, a Arch, env *Env) error {
+	if env != nil {
+		in.Hazards &^= env.ruledOut()
+	}
 	if env == nil || env.Code == nil {
 		if a.Info().NeedsContext {
 			in.Hazards |= fixups.HazardContextUnknown.Bit()

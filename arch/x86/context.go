@@ -18,7 +18,6 @@ import (
 // it; where the bytes leave it open, nothing is changed. A caller that decodes
 // forward from the start of a function knows the neighbour anyway.
 func (a *Arch) Context(in *reloc.Insn, env *reloc.Env) error {
-	in.Hazards &^= switchedOff(env)
 	if env.Code == nil {
 		return nil
 	}
@@ -109,15 +108,4 @@ func (a *Arch) walk(start, pc uint64, code reloc.Code) (before uint64, ok bool) 
 		}
 	}
 	return 0, false
-}
-
-// switchedOff are the hazards that env rules out.
-func switchedOff(env *reloc.Env) (h fixups.Hazards) {
-	if env.SHSTK == reloc.Off {
-		h |= fixups.HazardShadowStack.Bit()
-	}
-	if env.IBT == reloc.Off {
-		h |= fixups.HazardLandingPad.Bit()
-	}
-	return h
 }

@@ -210,7 +210,7 @@ func (b *planner) based(n int, lost bool) bool {
 // lowAbsolute uses the absolute form for data in the lowest or highest 2 GiB. The
 // field is checked when the plan is placed, for the site may have moved.
 func (b *planner) lowAbsolute() bool {
-	if m := int64(b.in.PC) + b.target(); m != int64(int32(m)) {
+	if m := int64(b.in.PC) + b.target(); b.env.Biased || m != int64(int32(m)) {
 		return false
 	}
 	code, points := len(b.p.Code), len(b.p.Points)
@@ -229,7 +229,7 @@ func (b *planner) lowAbsolute() bool {
 // that it still lies below 4 GiB, then with the displacement. Instructions to
 // which the prefix means more than the operand's address are left out.
 func (b *planner) lowAddr32() bool {
-	if m := b.in.PC + uint64(b.target()); m>>32 != 0 || b.in.Len >= longest || b.addrSizeMatters() {
+	if m := b.in.PC + uint64(b.target()); b.env.Biased || m>>32 != 0 || b.in.Len >= longest || b.addrSizeMatters() {
 		return false
 	}
 	b.p.Strategy = fixups.StrategyAbsolute

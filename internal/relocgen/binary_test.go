@@ -2,6 +2,7 @@ package relocgen
 
 import (
 	"bytes"
+	"debug/elf"
 	"os"
 	"testing"
 
@@ -57,6 +58,7 @@ func compareAll(t *testing.T, name string, view *fixups.View, flags []string) {
 	case 2:
 		env.Slots, env.Forms, both = reloc.SlotsNear, fixups.FormJump.Bit(), false
 	}
+	env.Biased = file.Type == elf.ET_DYN
 	var got, want fixups.Entry
 	code := make([]byte, 1<<20)
 	bad := 0

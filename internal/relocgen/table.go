@@ -2,6 +2,7 @@ package relocgen
 
 import (
 	"context"
+	"debug/elf"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -117,6 +118,7 @@ func (j *job) prepare(c *cli.Command, f format, colour bool) error {
 		return inputErr(fmt.Errorf("%s: no port for %s", j.file.Path, j.file.Arch))
 	}
 	j.arch, j.text = a, f != formatBinary
+	j.w.env.Biased = j.file.Type == elf.ET_DYN // loaded anywhere
 	err := parseDead(c, &j.w.env.Dead, a.Info().Regs)
 	if err != nil {
 		return err
