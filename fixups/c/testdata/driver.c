@@ -1,5 +1,5 @@
 /*
- * Does with xol_fixups.h what a script on standard input says, and prints what
+ * Does with xol_fixups.h and xol_linux.h what a script on standard input says, and prints what
  * came of it. The tests of this directory compare that with package fixups.
  *
  * A command is a line of words; numbers are hexadecimal.
@@ -12,12 +12,13 @@
  *	point PC I OFF WHY SITE SLOT DATA SEED
  *	choose PC FORMS NEEDS SITE SLOT
  *	slots PC FORMS NEEDS FAR
+ *	regs MAP REG VALUE HIDE    read and write a register of a structure
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xol_fixups.h"
+#include "xol_linux.h"
 
 typedef uint64_t u64;
 
@@ -414,6 +415,33 @@ static void do_choose(const u64 *a, bool placed)
 		show_verdict(&v);
 }
 
+static void do_regs(const u64 *a)
+{
+	static const xol_map *(*const maps[])(void) = {
+		xol_map_amd64_pt_regs, xol_map_amd64_user_regs, xol_map_amd64_gregs, xol_map_amd64_fpregs, xol_map_i386_pt_regs,
+		xol_map_i386_user_regs, xol_map_i386_user_regs64, xol_map_i386_gregs, xol_map_i386_fpxregs, xol_map_i386_fpstate,
+	};
+	xol_regs regs = {{NULL, maps[a[0]]()}, {NULL, NULL}, a[3] != 0};
+	size_t i, n = regs.map[1]->size;
+	uint8_t *buf = (uint8_t *)malloc(n);
+	u64 v;
+
+	for (i = 0; i < n; i++)
+		buf[i] = (uint8_t)mix(a[2], i);
+	regs.buf[1] = buf;
+	if (xol_regs_get(&regs, (uint32_t)a[1], &v))
+		word("get ", v);
+	if (xol_regs_set(&regs, (uint32_t)a[1], a[2]))
+		fputs(" set", stdout);
+	for (i = 0; i < n; i++) {
+		if (buf[i] != (uint8_t)mix(a[2], i)) {
+			word(" ", i);
+			word("=", buf[i]);
+		}
+	}
+	free(buf);
+}
+
 int main(void)
 {
 	static char line[512], obuf[1 << 16];
@@ -446,6 +474,8 @@ int main(void)
 			do_choose(a, true);
 		else if (strcmp(line, "slots") == 0)
 			do_choose(a, false);
+		else if (strcmp(line, "regs") == 0)
+			do_regs(a);
 		else
 			return 5;
 		putchar('\n');
