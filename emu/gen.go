@@ -2,6 +2,7 @@ package emu
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/xol-go/xol/fixups"
 )
@@ -149,20 +150,38 @@ func (w *Worker) counters(words []uint64, i int) {
 	}
 }
 
+// choice is a kind of register value: base plus random bits.
+type choice struct{ base, mask uint64 }
+
+// choose makes the table of kinds: 56 pointers into the data page (a quarter of
+// them odd), 8 beside the stack pointer, 32 edges, 8 small counts, 24 of noise.
+// A table costs one look-up where a switch on random bits costs a mispredicted
+// branch, and a state has sixteen such values.
+func (w *Worker) choose() {
+	t := &w.choices
+	for i := range t {
+		switch {
+		case i < 42:
+			t[i] = choice{w.data.Addr + 512, 0xbf8}
+		case i < 56:
+			t[i] = choice{w.data.Addr + 512, 0xbff}
+		case i < 64:
+			t[i] = choice{w.stack.Addr + 2016, 63}
+		case i < 96:
+			t[i] = choice{base: edges[i&31]}
+		case i < 104:
+			t[i] = choice{mask: 15}
+		default:
+			t[i] = choice{mask: ^uint64(0)}
+		}
+	}
+}
+
 // value draws a register value.
 func (w *Worker) value() uint64 {
 	v := w.rnd.Uint64()
-	switch sel := v & 15; {
-	case sel < 7:
-		return w.data.Addr + 512 + v>>8&0xbf8 + v>>40&7&-(v>>50&1)
-	case sel < 10:
-		return edges[v>>8&31]
-	case sel == 10:
-		return w.stack.Addr + 2048 + v>>8&63 - 32
-	case sel == 11:
-		return v >> 8 & 15
-	}
-	return w.rnd.Uint64()
+	t := &w.choices[v&127]
+	return t.base + bits.RotateLeft64(v, -8)&t.mask
 }
 
 // stackPointer is in the middle of the stack page, in one state of sixteen at

@@ -21,14 +21,15 @@ const maxExtra = 12
 // Worker compares plans of one instruction set with one engine. It is not safe
 // for concurrent use; workers share nothing.
 type Worker struct {
-	t      *Target
-	x      *index
-	info   *reloc.Info
-	cpu    CPU
-	limits []Limit
-	rnd    rng
-	pool   [noisePool]uint64 // of values for words whose use is unknown
-	seed   uint64
+	t       *Target
+	x       *index
+	info    *reloc.Info
+	cpu     CPU
+	limits  []Limit
+	rnd     rng
+	choices [128]choice       // kinds of register values
+	pool    [noisePool]uint64 // of values for words whose use is unknown
+	seed    uint64
 
 	sites, slots []ring
 	stack        *Page
@@ -190,6 +191,7 @@ func (w *Worker) UseArena(i int) error {
 	}
 	w.data, w.arena = p, i
 	w.fill(p)
+	w.choose()
 	return nil
 }
 
