@@ -38,7 +38,6 @@ type generator struct {
 	skip int // probes to leave out until the next one
 	thin int
 	code [16]byte
-	n    int // bytes of code that are set
 }
 
 func newGenerator(t *testing.T) *generator {
