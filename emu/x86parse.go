@@ -196,6 +196,7 @@ func (p *x86Parts) operand(m64 bool) (o Operand) {
 	case !p.hasModRM && p.enc == X86Legacy && p.opmap == 0 && p.opcode >= 0xa0 && p.opcode < 0xa4:
 		o.Has, o.Disp = true, p.disp(0, int(o.Size))
 	case !p.hasModRM || p.modrm >= 0xc0:
+	case p.enc == X86Legacy && p.opmap == 1 && p.opcode&^3 == 0x20: // MOV from and to control and debug registers ignores mod
 	case o.Size == 2:
 		p.operand16(&o)
 	default:
