@@ -13,7 +13,7 @@ import (
 // whose seed is printed; XOL_SEED repeats one, XOL_THIN sets how many probes one
 // stands for.
 func TestSweepOpcodes(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		t.Skip("sweeps are long")
 	}
 	g := newGenerator(t)
@@ -55,8 +55,6 @@ func newGenerator(t *testing.T) *generator {
 		g.thin = max(atoi(t, v), 1)
 	case full():
 		g.thin = 1
-	case raceEnabled:
-		g.thin *= 20
 	}
 	g.s.register = newRegisterSweep(t)
 	t.Logf("XOL_SEED=%#x", seed)
