@@ -38,7 +38,8 @@ type Plan struct {
 	Pre, Post, Abort Program // step
 	Emulate          Program // emulate
 
-	steps []Step // arena of the programs
+	steps   []Step // arena of the programs
+	scratch any    // see Scratch
 }
 
 // Reach is the range of Slot - Site for which a plan can be placed, both ends
@@ -103,6 +104,11 @@ type Point struct {
 	HasBack, HasForward bool
 	Lost                RegSet // registers whose old value is gone after Back
 }
+
+// Scratch is room for whoever makes plans in p: what it holds is kept by
+// [Plan.Reset], so that making a plan again needs no new memory. It is no part
+// of the plan: Equal does not look at it and codecs do not write it.
+func (p *Plan) Scratch() *any { return &p.scratch }
 
 // Reset empties p and keeps its storage. It is on the way of every plan, and
 // cheaper field by field than as an assignment of the whole.

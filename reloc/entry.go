@@ -20,36 +20,41 @@ type Fielder interface {
 //
 // If the bytes do not decode, or the context forbids moving the site, e.Reason
 // says why, every form is refused with it, and Describe returns it. Fields that
-// come from an object file (Offset, Func, At) and Text are left alone.
+// come from an object file (Offset, Func, At) and Text are left alone. A nil env
+// is the zero one.
 func Describe(e *fixups.Entry, a Arch, code []byte, pc uint64, env *Env, both bool) error {
-	var in Insn
-	err := Analyze(&in, a, code, pc, env)
+	forms, s := firstScratch(e.Forms)
+	in := &s.in
+	*in = Insn{}
+	env = orZero(env)
+	err := Analyze(in, a, code, pc, env)
 	e.PC, e.Class, e.Reason = pc, in.Class, fixups.ReasonNone
 	e.Len, e.AltLen, e.Hazards = in.Len, in.AltLen, in.Hazards
 	e.HasTarget, e.Target = in.HasTarget(), in.Target
-	e.Patch, e.Forms = 0, e.Forms[:0]
+	e.Patch, e.Forms = 0, forms[:0]
 	e.Reads, e.Writes, e.Kills = fixups.RegSet{}, fixups.RegSet{}, fixups.RegSet{}
 	n := min(int(in.Len), len(code))
 	e.Bytes = append(e.Bytes[:0], code[:n]...)
 	if err != nil {
 		e.Reason = ReasonOf(err)
-		e.Forms = refuseAll(e.Forms, a, env, both, e.Reason)
+		e.Forms = s.refuseAll(e.Forms, a, env, both, e.Reason)
 		if in.Class == fixups.ClassInvalid {
 			return err
 		}
 	}
 	if r, ok := a.(Registerer); ok {
-		var use RegUse
-		r.Registers(&use, &in)
+		use := &s.use
+		*use = RegUse{}
+		r.Registers(use, in)
 		e.Reads, e.Writes, e.Kills = use.Reads, use.Writes, use.Kills
 	}
 	if p, ok := a.(Patcher); ok {
-		e.Patch = p.Patch(&in, env)
+		e.Patch = p.Patch(in, env)
 	} else {
 		e.Patch = fixups.PatchTrap | fixups.PatchBranch
 	}
 	if err == nil {
-		e.Forms = Verdicts(e.Forms, a, &in, env, both)
+		e.Forms = Verdicts(e.Forms, a, in, env, both)
 		e.Hazards |= in.Hazards // plans find some more, see Arch
 	}
 	return err

@@ -41,8 +41,9 @@ type Branch struct {
 	Cond     bool
 }
 
-// Zone says how many bytes below the stack pointer belong to whom, for a mode,
-// operating system and language (empty strings match all).
+// Zone says how many bytes below the stack pointer belong to whom, for one mode,
+// operating system and language. Where no row of an instruction set matches,
+// nothing below the stack pointer belongs to anybody.
 type Zone struct {
 	Mode Mode
 	OS   OS

@@ -31,21 +31,24 @@ func context(in *Insn, a Arch, env *Env) error {
 
 // Relocate makes a plan for the instruction at the start of code, which lives
 // at pc: the first that env allows in the order emulate, jump, step. The error
-// is a [fixups.Reason]; p is empty then.
+// is a [fixups.Reason]; p is empty then. A nil env is the zero one.
 func Relocate(p *Plan, a Arch, code []byte, pc uint64, env *Env) error {
-	var in Insn
+	in := &scratchOf(p).in
+	*in = Insn{}
 	p.Reset()
-	if err := Analyze(&in, a, code, pc, env); err != nil {
+	env = orZero(env)
+	if err := Analyze(in, a, code, pc, env); err != nil {
 		return err
 	}
-	return a.Plan(p, &in, env)
+	return a.Plan(p, in, env)
 }
 
 // Verdicts makes one verdict for each form that env allows, in order of
 // preference, near variants before far ones where both is set. in is a decoded
 // instruction. Storage of dst is reused.
 func Verdicts(dst []fixups.Verdict, a Arch, in *Insn, env *Env, both bool) []fixups.Verdict {
-	return eachVariant(dst, a, env, both, func(v *fixups.Verdict, e *Env) {
+	dst, s := firstScratch(dst)
+	return s.eachVariant(dst, a, env, both, func(v *fixups.Verdict, e *Env) {
 		v.Reason = fixups.ReasonNone
 		if err := a.Plan(&v.Plan, in, e); err != nil {
 			v.Reason = ReasonOf(err)
@@ -54,8 +57,8 @@ func Verdicts(dst []fixups.Verdict, a Arch, in *Insn, env *Env, both bool) []fix
 }
 
 // refuseAll is Verdicts for a site that has no plan at all.
-func refuseAll(dst []fixups.Verdict, a Arch, env *Env, both bool, r fixups.Reason) []fixups.Verdict {
-	return eachVariant(dst, a, env, both, func(v *fixups.Verdict, _ *Env) {
+func (s *scratch) refuseAll(dst []fixups.Verdict, a Arch, env *Env, both bool, r fixups.Reason) []fixups.Verdict {
+	return s.eachVariant(dst, a, env, both, func(v *fixups.Verdict, _ *Env) {
 		v.Plan.Reset()
 		v.Reason = r
 	})
@@ -63,12 +66,10 @@ func refuseAll(dst []fixups.Verdict, a Arch, env *Env, both bool, r fixups.Reaso
 
 // eachVariant calls fill for each form and kind of slot that is asked for, with
 // an Env that asks for just that.
-func eachVariant(dst []fixups.Verdict, a Arch, env *Env, both bool, fill func(*fixups.Verdict, *Env)) []fixups.Verdict {
+func (s *scratch) eachVariant(dst []fixups.Verdict, a Arch, env *Env, both bool, fill func(*fixups.Verdict, *Env)) []fixups.Verdict {
 	dst = dst[:0]
-	var e Env
-	if env != nil {
-		e = *env
-	}
+	e := &s.env
+	*e = *orZero(env)
 	asked, slots := e.Forms, e.Slots
 	add := func(f fixups.Form, s Slots) {
 		if len(dst) < cap(dst) {
@@ -79,7 +80,7 @@ func eachVariant(dst []fixups.Verdict, a Arch, env *Env, both bool, fill func(*f
 		v := &dst[len(dst)-1]
 		v.Form, v.Far = f, s == SlotsFar && f != fixups.FormEmulate
 		e.Forms, e.Slots = f.Bit(), s
-		fill(v, &e)
+		fill(v, e)
 	}
 	for _, f := range Order {
 		switch {
@@ -93,6 +94,7 @@ func eachVariant(dst []fixups.Verdict, a Arch, env *Env, both bool, fill func(*f
 			add(f, SlotsFar)
 		}
 	}
+	e.Code = nil // the caller's text is not kept alive
 	return dst
 }
 
