@@ -1,6 +1,10 @@
 package reloc
 
-import "github.com/xol-go/xol/fixups"
+import (
+	"errors"
+
+	"github.com/xol-go/xol/fixups"
+)
 
 // Analyze decodes the instruction at the start of code, which lives at pc, and
 // looks at its context in env.Code. The error is a [fixups.Reason]. env may be
@@ -101,12 +105,23 @@ func (s *scratch) eachVariant(dst []fixups.Verdict, a Arch, env *Env, both bool,
 // Order is the default order of preference of the forms.
 var Order = [...]fixups.Form{fixups.FormEmulate, fixups.FormJump, fixups.FormStep}
 
-// ReasonOf returns the reason in err, [fixups.ReasonUnknown] if it has none.
+// ReasonOf returns the reason in err or in an error that it wraps,
+// [fixups.ReasonNone] if err is nil, and [fixups.ReasonUnknown] if it has none.
 func ReasonOf(err error) fixups.Reason {
 	if r, ok := err.(fixups.Reason); ok {
 		return r
 	}
-	return fixups.ReasonUnknown
+	return wrappedReason(err)
+}
+
+// wrappedReason is the slow way of ReasonOf: it allocates.
+func wrappedReason(err error) fixups.Reason {
+	r := fixups.ReasonUnknown
+	if err == nil {
+		r = fixups.ReasonNone
+	}
+	errors.As(err, &r)
+	return r
 }
 
 // FirstForm calls plan for each form that env allows, in order of preference,
