@@ -112,9 +112,8 @@ func (e *Encoder) Reset(t *Table) {
 func (e *Encoder) Grow(n int) {
 	e.sec[secText].data = slices.Grow(e.sec[secText].data, n)
 	e.sec[secStarts].data = slices.Grow(e.sec[secStarts].data, n>>(e.shift+2))
-	if room := len(e.sites) - e.siteEnd; room < n {
-		e.sites = append(e.sites, make([]byte, n-room)...)
-	}
+	sites := slices.Grow(e.sites[:e.siteEnd], n)
+	e.sites = sites[:cap(sites)] // not cleared: siteEnd says what is in use
 }
 
 // Err returns the first error.

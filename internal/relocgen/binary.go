@@ -49,7 +49,7 @@ const (
 	cacheNone                   // no shape in common
 )
 
-const recentBits = 12 // log2 of the number of recent shapes
+const recentBits = 14 // log2 of the number of recent shapes
 
 // partBytes is how much code is worth another processor: below it, making every
 // shape twice costs more than is won.

@@ -7,3 +7,5 @@ import "time"
 var began = time.Now()
 
 func threadTime() time.Duration { return time.Since(began) }
+
+func processTime() time.Duration { return time.Since(began) }
