@@ -385,6 +385,11 @@ func (c *check) settle() error {
 		return nil
 	}
 	c.compare(o, k, &c.lost)
+	if c.res.Verdict == Match && c.p.IsCall && c.p.Returns == fixups.ReturnsSlot && !o.Stop.faulted() {
+		if err := c.comeBack(); err != nil {
+			return err
+		}
+	}
 	if c.res.Verdict == Match {
 		c.res.States++
 		if o.Stop.faulted() {
@@ -392,6 +397,50 @@ func (c *check) settle() error {
 		}
 	}
 	return nil
+}
+
+// comeBack follows a call that has left an address in the slot: the callee's
+// return must lead behind the site and change nothing else, and the address must
+// be listed among the plan's escapes.
+func (c *check) comeBack() error {
+	w := c.w
+	word := w.t.Bits / 8
+	sp := w.spOf(c.c.Words)
+	m := machine{t: w.t, x: w.x, pages: w.cpu.Pages(), state: &c.c.State}
+	var at uint64
+	for i := word - 1; i >= 0; i-- {
+		at = at<<8 | uint64(m.peek(sp+uint64(i)))
+	}
+	end := c.at.Site + uint64(c.p.SiteLen)
+	if at == end {
+		return nil
+	}
+	if !c.escapes(at - c.at.Slot) {
+		return c.mismatch("escapes", fmt.Sprintf("return address %#x is not listed", at))
+	}
+	s := State{Words: append([]uint64(nil), c.c.Words...), Lines: append([]Line(nil), c.c.Lines...)}
+	s.Words[w.x.pc], s.Words[w.x.word(w.t.SP)] = at, sp+uint64(word)
+	want := append([]uint64(nil), s.Words...)
+	if _, err := w.run(&c.c, &s, c.at.Slot, c.at.Slot+uint64(c.code), maxSteps, nil); err != nil {
+		return err
+	}
+	c.finishTrapTail()
+	want[w.x.pc] = end
+	for i := range want {
+		if want[i] != c.c.Words[i] {
+			c.add(Difference{What: "after return: " + w.t.Words[i].Name, Site: want[i], Copy: c.c.Words[i]})
+		}
+	}
+	return nil
+}
+
+func (c *check) escapes(off uint64) bool {
+	for _, e := range c.p.Escapes {
+		if e.Kind == fixups.EscapeReturn && uint64(e.Off) == off {
+			return true
+		}
+	}
+	return false
 }
 
 // allRounds reports whether the copy of a repeated instruction runs to its end

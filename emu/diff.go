@@ -131,10 +131,12 @@ func isOneOf(r fixups.Reg, list []fixups.Reg) bool {
 }
 
 // span is a run of addresses that is not compared; a declared one only where
-// the site itself changes nothing.
+// the site itself has changed nothing that is in use at its end, at or above
+// live.
 type span struct {
 	lo, size uint64
 	declared bool
+	live     uint64
 }
 
 func (s span) has(a uint64) bool { return a-s.lo < s.size }
@@ -187,7 +189,7 @@ next:
 		}
 		addr := one.Addr + uint64(i)
 		for _, s := range skip {
-			if s.has(addr) && !(s.declared && x[i] != c.before(addr)) {
+			if s.has(addr) && !(s.declared && addr >= s.live && x[i] != c.before(addr)) {
 				continue next
 			}
 		}
@@ -209,7 +211,8 @@ func (c *check) excluded(o *final) []span {
 	skip := append(c.skip[:0], c.sandpit, c.torn, c.data)
 	sp, end := c.w.spOf(c.init.Words), c.w.spOf(o.Words)
 	if n := uint64(c.p.Stack); n > 0 {
-		skip = append(skip, span{sp - c.zone - n, n, true}, span{end - c.zone - n, n, true})
+		live := end - c.zone
+		skip = append(skip, span{sp - c.zone - n, n, true, live}, span{live - n, n, true, live})
 	}
 	word := uint64(c.w.t.Bits / 8)
 	if c.p.IsCall && c.p.Returns == fixups.ReturnsSlot && !o.Stop.faulted() {

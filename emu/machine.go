@@ -13,7 +13,6 @@ type machine struct {
 	x     *index
 	pages []*Page
 	state *State
-	flags uint64 // bits that programs do not see
 }
 
 // Reg implements [fixups.Machine].

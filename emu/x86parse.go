@@ -15,7 +15,6 @@ type x86Parts struct {
 	hasModRM bool
 	rex      uint8 // W R X B as bits 3 to 0
 	rest     []byte
-	sibAt    []byte // from the ModRM byte on
 }
 
 // Encodings in a key.
@@ -84,7 +83,11 @@ func parseX86(code []byte, m64 bool) (p x86Parts) {
 				p.prefixes |= X86PVoidREX
 			}
 			p.rex, void = 0, false
-			if bit == X86PFS || bit == X86PGS || bit == X86PSeg {
+			switch {
+			case m64 && bit == X86PSeg: // ignored, and takes no other back
+			case m64 && bit&(X86PFS|X86PGS) != 0:
+				p.prefixes &^= X86PFS | X86PGS
+			case bit&(X86PFS|X86PGS|X86PSeg) != 0:
 				p.prefixes &^= X86PFS | X86PGS | X86PSeg
 			}
 			p.prefixes |= bit

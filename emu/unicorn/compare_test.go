@@ -1,7 +1,6 @@
 package unicorn
 
 import (
-	"encoding/binary"
 	"encoding/hex"
 	"strings"
 	"testing"
@@ -81,8 +80,6 @@ func jumpPlan(bits int, siteLen int, code []byte, to int64, bounds ...int) *fixu
 func setPC(o fixups.Operand) fixups.Program {
 	return fixups.Program{{Op: fixups.OpMov, Dst: fixups.PC(), A: o}}
 }
-
-func rel32(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b[len(b)-4:]))) }
 
 func TestCompare(t *testing.T) {
 	const copies = fixups.ClassPlain

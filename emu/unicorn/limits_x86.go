@@ -1,6 +1,7 @@
 package unicorn
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/xol-go/xol/emu"
@@ -28,7 +29,7 @@ func at(opmap, opcode uint8, reg uint64) uint64 { return emu.X86Op(opmap, opcode
 
 // x86Limits is the capability table of Unicorn 2.0.1 in both modes of x86.
 // TestLimits executes every sample and fails if the emulator is right after all.
-var x86Limits = slices.Concat(x86Encodings, x86Classes, x86Wrong, x86Missing, x86Rounds)
+var x86Limits = slices.Concat(x86Encodings, x86Classes, x86Wrong, x86Prefixes(), x86Missing, x86Rounds)
 
 // amd64Limits adds what is wrong in 64-bit mode only.
 var amd64Limits = slices.Concat(amd64Encodings, x86RIP, x86Limits)
@@ -44,6 +45,10 @@ var x86Encodings = []emu.Limit{
 }
 
 var amd64Encodings = []emu.Limit{
+	{Name: "fs-and-cs", Verdict: emu.Unsupported, Mask: emu.X86Prefix(emu.X86PFS | emu.X86PSeg), Value: emu.X86Prefix(emu.X86PFS | emu.X86PSeg), Sample: "642e8b03",
+		Why: "an ignored segment prefix takes fs back"},
+	{Name: "gs-and-cs", Verdict: emu.Unsupported, Mask: emu.X86Prefix(emu.X86PGS | emu.X86PSeg), Value: emu.X86Prefix(emu.X86PGS | emu.X86PSeg), Sample: "652e8b03",
+		Why: "an ignored segment prefix takes gs back"},
 	{Name: "rex2", Verdict: emu.Unsupported, Mask: emu.X86MaskEnc, Value: emu.X86Enc(emu.X86REX2), Sample: "d50089c1",
 		Why: "no APX"},
 	{Name: "void-rex", Verdict: emu.Unsupported, Mask: emu.X86Prefix(emu.X86PVoidREX), Value: emu.X86Prefix(emu.X86PVoidREX), Sample: "4166c1e304",
@@ -78,8 +83,36 @@ var x86Wrong = []emu.Limit{
 		Why: "sign-extends the immediate"},
 	{Name: "fnstsw-ax", Verdict: emu.Unsupported, Mask: opModRM, Value: at(0, 0xdf, 0) | 0xe0<<8, Sample: "dfe0",
 		Why: "changes the last x87 instruction pointer, as no control instruction does"},
+	{Name: "fneni", Verdict: emu.Unsupported, Mask: opModRM, Value: at(0, 0xdb, 0) | 0xe0<<8, Sample: "dbe0",
+		Why: "changes the last x87 instruction pointer; does nothing on a processor"},
+	{Name: "fndisi", Verdict: emu.Unsupported, Mask: opModRM, Value: at(0, 0xdb, 0) | 0xe1<<8, Sample: "dbe1",
+		Why: "changes the last x87 instruction pointer; does nothing on a processor"},
+	{Name: "fnsetpm", Verdict: emu.Unsupported, Mask: opModRM, Value: at(0, 0xdb, 0) | 0xe4<<8, Sample: "dbe4",
+		Why: "changes the last x87 instruction pointer; does nothing on a processor"},
 	{Name: "pcmpestr", Verdict: emu.Unsupported, Mask: op &^ 1, Value: at(3, 0x60, 0),
 		Why: "the most negative length makes the emulator read outside its tables and ends the process"},
+}
+
+// x86Prefixes: where 66 meets F2 or F3, F2 and F3 choose the instruction (SDM
+// volume 2, 2.1.2); the emulator lets 66 choose. Rows cover the SSE part of the
+// 0F map; CRC32, POPCNT, TZCNT and LZCNT, where 66 is an operand size, are right.
+func x86Prefixes() []emu.Limit {
+	var rows []emu.Limit
+	for _, g := range []struct {
+		op   uint8
+		keep uint64 // bits of the opcode that count
+	}{{0x10, 0xf8}, {0x28, 0xf8}, {0x50, 0xf0}, {0x60, 0xf0}, {0x70, 0xf0}, {0xc2, 0xff}, {0xd0, 0xf0}, {0xe0, 0xf0}, {0xf0, 0xf0}} {
+		for _, p := range []struct {
+			name string
+			bit  uint64
+		}{{"f2", pF2}, {"f3", pF3}} {
+			rows = append(rows, emu.Limit{Name: fmt.Sprintf("66-%s-0f%02x", p.name, g.op), Verdict: emu.Unsupported,
+				Mask: op&^0xff | g.keep | p66 | p.bit, Value: at(1, g.op, 0) | p66 | p.bit,
+				Why: "66 chooses the instruction"})
+		}
+	}
+	rows[0].Sample = "66f20f10c1" // movsd xmm0, xmm1, not movupd
+	return rows
 }
 
 // x86Missing: refused, or executed as something that does nothing.
