@@ -18,11 +18,20 @@ func playAll(t *testing.T, s *script) (rules map[string]bool) {
 	return rules
 }
 
+// rounds is how often a test repeats itself: less in short mode, in which the
+// same tests run with Go's side on slower machines.
+func rounds(n int) int {
+	if testing.Short() {
+		return (n + 7) / 8
+	}
+	return n
+}
+
 // TestRandom compares random tables.
 func TestRandom(t *testing.T) {
 	g := newGen(t, 1)
 	var s script
-	for range 60 {
+	for range rounds(60) {
 		v := s.open(g.table(t, g.IntN(30)))
 		if v.err != nil {
 			t.Fatal(v.err)
