@@ -8,8 +8,10 @@
 package testenv
 
 import (
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -38,4 +40,23 @@ func Tool(t testing.TB, names ...string) string {
 	}
 	Missing(t, strings.Join(names, " or "))
 	return ""
+}
+
+// Seed is what everything random in a test follows from: XOL_SEED if it is set,
+// else 1, so that the gate does not depend on luck; a sweep (XOL_SWEEP) draws a
+// new one each time. It is printed.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := uint64(1)
+	if v := os.Getenv("XOL_SEED"); v != "" {
+		n, err := strconv.ParseUint(v, 0, 64)
+		if err != nil {
+			t.Fatalf("XOL_SEED: %v", err)
+		}
+		seed = n
+	} else if os.Getenv("XOL_SWEEP") != "" {
+		seed = rand.Uint64()
+	}
+	t.Logf("XOL_SEED=%#x", seed)
+	return seed
 }
