@@ -10,13 +10,15 @@ import (
 )
 
 const corpusHelp = `Prints the cases that every port and oracle is held against. Arguments are words
-that the name, the source, a note or an expectation must contain; none selects
-all.
+that the name, the source, a note or an expectation must contain, each of them;
+without any, all cases are printed.
 
 Examples:
   relocgen corpus call-self
   relocgen corpus --arch amd64 --list vex
-  relocgen corpus --arch 386`
+  relocgen corpus --arch 386
+
+Exit code 1: no case matches.`
 
 func corpusVerb(s *Streams) *cli.Command {
 	return &cli.Command{

@@ -19,22 +19,22 @@ type wishes struct {
 // envFlags are the flags that explain and table share.
 func envFlags() []cli.Flag {
 	str := func(name, usage string) cli.Flag {
-		return &cli.StringFlag{Name: name, Usage: usage, Category: "facts and wishes"}
+		return &cli.StringFlag{Name: name, Usage: servedUsage(name, usage), Category: "facts and wishes"}
 	}
 	flag := func(name, usage string) cli.Flag {
-		return &cli.BoolFlag{Name: name, Usage: usage, Category: "facts and wishes"}
+		return &cli.BoolFlag{Name: name, Usage: servedUsage(name, usage), Category: "facts and wishes"}
 	}
 	return []cli.Flag{
 		str("form", "`FORMS` asked for: step, jump, emulate, comma-separated (default all)"),
 		str("slots", "where slots can be: near, far, both, or `LO:HI`, a range of slot minus site (default both)"),
-		str("return", "return address a callee sees: original or slot (default original)"),
-		str("dead", "`REG,...` that are dead at the site (single sites only)"),
-		str("abi", "registers dead by ABI at this `KIND` of site: entry or call (default none)"),
-		flag("spill", "allow saving a register below the stack's protected zone"),
+		str("return", "return address that a callee sees: original, or slot: that of a call in the slot (default original)"),
+		str("dead", "registers `REG,...` whose values nobody needs at the site (single sites only)"),
+		str("abi", "take registers as dead that the ABI makes so at this `KIND` of site: entry or call (default none)"),
+		flag("spill", "allow saving a register on the stack, below what compilers and signals leave alone"),
 		flag("data", "slots have private data memory"),
-		flag("allow-lost", "allow the destination of a load as its own base"),
+		flag("allow-lost", "allow plans in which a load that faults has lost the old value of its destination"),
 		flag("allow-unknown", "allow regions that an unresolved jump might enter"),
-		flag("short", "allow shorter plans that are marked alias"),
+		flag("short", "allow shorter plans that are wrong if an operand overlaps the word being pushed (alias)"),
 		str("vendor", "processor's `VENDOR`: intel or amd (default unknown)"),
 		str("features", "optional parts of the ISA known to exist, comma-separated"),
 		str("os", "operating system: linux, windows or darwin (default linux)"),
@@ -48,6 +48,14 @@ func envFlags() []cli.Flag {
 		str("stop", "how a stepped copy is stopped: hardware or trap (default hardware)"),
 		flag("private", "slots are private to a thread"),
 	}
+}
+
+// servedUsage says of a flag that is not served that it is not.
+func servedUsage(name, usage string) string {
+	if why, ok := notServed[name]; ok {
+		return usage + "; refused: " + why
+	}
+	return usage
 }
 
 // notServed are flags of the interface that no port serves yet, and why. Using

@@ -13,8 +13,10 @@ import (
 )
 
 const explainHelp = `Decodes the bytes as one instruction after another, from --pc on, and says of each
-what it is, what a consumer must know about it, and how a copy of it can be
-executed: a plan for each form, or the reason why there is none.
+what it is, what a consumer must know about it (hazards: docs/hazards.md), and how
+it can be executed elsewhere: a plan for each form, or the reason why there is
+none (docs/format.md has the words). Code is a template whose relocs are zero,
+unless --slot says where it will be.
 
 All HEX arguments are joined; 0x, commas and colons between bytes are ignored.
 
@@ -32,7 +34,7 @@ func explainVerb(s *Streams) *cli.Command {
 		Flags: append(append([]cli.Flag{
 			archFlag(),
 			&cli.StringFlag{Name: "pc", Usage: "address of the first byte", Value: "0x1000"},
-			&cli.StringFlag{Name: "slot", Usage: "place the code at this `ADDR`"},
+			&cli.StringFlag{Name: "slot", Usage: "show the code as placed in a slot at `ADDR`"},
 			&cli.StringSliceFlag{Name: "context", Usage: "`ADDR=HEX`: bytes elsewhere, such as a called function (repeatable)"},
 		}, envFlags()...), outputFlags()...),
 		Action: func(_ context.Context, c *cli.Command) error { return explain(s, c) },

@@ -14,8 +14,11 @@ import (
 )
 
 const isaHelp = `Prints rows of an instruction set's tables: the pattern in the notation of its
-manual, the class, the hazards, and where the manual says so. Arguments select
-rows by mnemonic, by class or by row number; none selects all.
+manual (arch/x86/tables/README.md explains that of x86), the class, the hazards,
+and where the manual says so. Arguments select rows by mnemonic or by row number,
+--class by class; without either all rows are printed.
+
+Exit code 1: no row matches.
 
 Examples:
   relocgen isa --arch amd64 vpaddd

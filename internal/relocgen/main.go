@@ -87,14 +87,24 @@ func oneLine(s string) string {
 const rootHelp = `relocgen says how instructions can be executed somewhere else with exactly the
 same effect, and writes the fixup tables that probe tools apply.
 
+A site is an instruction in a program, a slot is where its copy lives. There are
+three forms in which a copy is executed, each with a plan or a reason why not:
+  emulate  no copy: a short program does what the instruction does
+  jump     the copy is jumped to, runs by itself and jumps back
+  step     the copy is stepped over, between two short programs
+Code for jump and step depends on where slots can be: near are those that a
+direct branch reaches from the site, far is anywhere.
+
 Examples:
   relocgen explain --arch amd64 --pc 0x401000 48 8b 05 34 12 00 00
   relocgen table /bin/ls
-  relocgen table --jsonl --only fixups --func main ./a.out
   relocgen isa --arch amd64 vpaddd
 
-Exit codes: 0 done, 1 finding, 2 usage, 3 unreadable or hostile input,
-4 an oracle disagrees.`
+The verb verify, which executes originals and copies in an emulator, is in the
+build of this command in emu/unicorn/cmd/relocgen.
+
+Exit codes: 0 done, 1 finding (a site without a plan, nothing that matches),
+2 usage, 3 unreadable or hostile input, 4 an oracle disagrees.`
 
 func command(s *Streams, extra []Verb) *cli.Command {
 	root := &cli.Command{

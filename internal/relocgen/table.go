@@ -19,11 +19,18 @@ const tableHelp = `Writes the fixup table of an object file: an entry for every 
 known function bounds (symbols, else .eh_frame, else Go's pclntab); all other
 executable bytes are listed as gaps, never guessed.
 
+A line of the table is the address, the place in its function, the bytes, their
+text, the class, and the forms that have a plan: emulate, and jump and step with
+the slots that they serve. docs/format.md has the JSON and the binary format.
+
 Examples:
   relocgen table /bin/ls
-  relocgen table --jsonl --only fixups --func main ./a.out
-  relocgen table --addr 0x401136 --form jump --slots near --json ./a.out
+  relocgen table --only refused /bin/ls
   relocgen table --entries --binary -o ls.rfx /bin/ls
+
+  echo 'int main(void) { return 0; }' | cc -x c -o a.out -
+  relocgen table --jsonl --only fixups --func main a.out
+  relocgen table --addr 0x$(nm a.out | sed -n 's/ T main$//p') --json a.out
 
 Exit code 1 (with --addr): a site has no plan in any form that was asked for.`
 
@@ -38,13 +45,13 @@ func tableVerb(s *Streams) *cli.Command {
 		Name: "table", Usage: "write the fixup table of an object file",
 		ArgsUsage: "FILE", Description: tableHelp,
 		Flags: slices.Concat([]cli.Flag{
-			list("func", "sites of the function `NAME` (repeatable)"),
-			list("addr", "the site at `ADDR` (repeatable)"),
-			flag("sdt", "static probes (.note.stapsdt)"),
-			flag("entries", "function entries"),
-			flag("returns", "return instructions"),
-			&cli.StringFlag{Name: "only", Usage: "`WHICH` sites: fixups (not plain copies) or refused (no plan)", Category: "which sites"},
-			&cli.StringFlag{Name: "slot", Usage: "place the code at this `ADDR`"},
+			list("func", "only sites in the function `NAME` (repeatable)"),
+			list("addr", "only the site at `ADDR`, as the file has it (repeatable)"),
+			flag("sdt", "only static probes (.note.stapsdt)"),
+			flag("entries", "only function entries"),
+			flag("returns", "only return instructions"),
+			&cli.StringFlag{Name: "only", Usage: "only `WHICH` sites: fixups (not plain copies) or refused (no plan)", Category: "which sites"},
+			&cli.StringFlag{Name: "slot", Usage: "show all code as placed in a slot at `ADDR`"},
 			&cli.BoolFlag{Name: "binary", Usage: "write the binary table (.rfx)", Category: "output"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress line", Category: "output"},
 		}, envFlags(), outputFlags()),
