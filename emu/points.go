@@ -146,7 +146,7 @@ func (c *check) goBack(pt *fixups.Point) error {
 	if err := c.toEnd(); err != nil {
 		return err
 	}
-	if !equalWords(ref.Words, c.o.Words) {
+	if !equalWords(ref.Words, c.o.Words) || !c.sameLines(ref, &c.o) {
 		c.res.Undecided++ // it reads what a signal overwrites, with or without a probe
 		return nil
 	}

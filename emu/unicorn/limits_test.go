@@ -179,6 +179,12 @@ var wrong = map[string]func(e *ending) string{
 		return ""
 	},
 	"fnstsw-ax": fipChanges,
+	"movsxd-16": func(e *ending) string {
+		if e.stop.Kind == emu.StopFault {
+			return "reads behind the two bytes that are there"
+		}
+		return ""
+	},
 	"fneni":     fipChanges,
 	"fndisi":    fipChanges,
 	"fnsetpm":   fipChanges,

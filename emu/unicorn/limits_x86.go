@@ -47,6 +47,8 @@ var x86Encodings = []emu.Limit{
 var amd64Encodings = []emu.Limit{
 	{Name: "fs-and-cs", Verdict: emu.Unsupported, Mask: emu.X86Prefix(emu.X86PFS | emu.X86PSeg), Value: emu.X86Prefix(emu.X86PFS | emu.X86PSeg), Sample: "642e8b03",
 		Why: "an ignored segment prefix takes fs back"},
+	{Name: "movsxd-16", Verdict: emu.Unsupported, Mask: op | p66, Value: at(0, 0x63, 0) | p66, Sample: "66638bfe070000",
+		Why: "reads four bytes to write two"},
 	{Name: "gs-and-cs", Verdict: emu.Unsupported, Mask: emu.X86Prefix(emu.X86PGS | emu.X86PSeg), Value: emu.X86Prefix(emu.X86PGS | emu.X86PSeg), Sample: "652e8b03",
 		Why: "an ignored segment prefix takes gs back"},
 	{Name: "rex2", Verdict: emu.Unsupported, Mask: emu.X86MaskEnc, Value: emu.X86Enc(emu.X86REX2), Sample: "d50089c1",
