@@ -3,6 +3,7 @@ package fixups
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/xol-go/xol/internal/testenv"

@@ -161,6 +161,9 @@ func parsePicker(c *cli.Command) (p picker, err error) {
 	if c.IsSet("dead") && !c.IsSet("addr") {
 		return p, usagef("--dead needs --addr: registers are dead at single sites")
 	}
+	if c.String("abi") == "entry" && !c.Bool("entries") && !c.IsSet("addr") {
+		return p, usagef("--abi entry needs --entries or --addr: it holds at function entries only")
+	}
 	p.returns = c.Bool("returns")
 	return p, nil
 }
