@@ -32,7 +32,11 @@ func TestRandom(t *testing.T) {
 	g := newGen(t, 1)
 	var s script
 	for range rounds(60) {
-		v := s.open(g.table(t, g.IntN(30)))
+		n := g.IntN(30)
+		if g.IntN(8) == 0 {
+			n = 300 // many words of starts
+		}
+		v := s.open(g.table(t, n))
 		if v.err != nil {
 			t.Fatal(v.err)
 		}

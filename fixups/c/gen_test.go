@@ -315,15 +315,16 @@ func (g gen) entry(pc uint64, align int) fixups.Entry {
 	return e
 }
 
-// table returns a table of n entries with functions, gaps, and plain ones.
+// table returns a table of n entries, half of them plain: one long run, or
+// functions with gaps.
 func (g gen) table(t testing.TB, n int) []byte {
 	align := pick(g, 1, 1, 2, 4, 8)
 	tab := &fixups.Table{Arch: pick(g, "amd64", "ppc64"), File: "a", BuildID: "0123ab", Base: g.Uint64() >> 16 &^ 7,
 		Layout: fixups.Layout{Bits: pick[uint8](g, 32, 64), Align: uint8(align), Placing: fixups.Placing{Insn: fixups.End(g.IntN(2)), Data: fixups.End(g.IntN(2))}}}
 	pc, fn, start := tab.Base, "", tab.Base
-	inFile := g.bool()
+	inFile, oneRun := g.bool(), g.bool()
 	for i := range n {
-		if g.IntN(5) == 0 {
+		if !oneRun && g.IntN(5) == 0 {
 			size := uint64(align * (1 + g.IntN(100)))
 			tab.Gaps = append(tab.Gaps, fixups.Range{Addr: pc, Size: size})
 			pc += size

@@ -30,11 +30,9 @@ func section(b []byte, kind int) (off, size int) {
 	return int(le.Uint64(h[8:])), int(le.Uint64(h[16:])) * int(le.Uint32(h[4:]))
 }
 
-// spoil changes a sound table: a field of an item of a section in most cases,
-// else the header or the length. Two of three times by little, since most rules
-// are about ends of ranges.
-func (g gen) spoil(b []byte) []byte {
-	b = append([]byte{}, b...)
+// spoil changes one or two fields of a sound table, or its length.
+func (g gen) spoil(sound []byte) []byte {
+	b := append([]byte{}, sound...)
 	if g.IntN(16) == 0 {
 		cut := b[:g.IntN(len(b)+1)]
 		if g.bool() {
@@ -42,19 +40,33 @@ func (g gen) spoil(b []byte) []byte {
 		}
 		return cut
 	}
-	off, size := 0, 72+24*14
-	if g.IntN(8) != 0 {
-		for size = 0; size == 0; {
-			off, size = section(b, 1+g.IntN(14))
-		}
-	}
 	for range 1 + g.IntN(2) {
+		off, size := g.place(sound)
 		g.field(b[off : off+size])
 	}
 	return b
 }
 
-// field changes a word of 1, 2, 4 or 8 bytes, aligned as fields are.
+// place picks bytes to change: the header, a section, an item, or the first
+// bytes of an item, where most rules are.
+func (g gen) place(b []byte) (off, size int) {
+	if g.IntN(8) == 0 {
+		return 0, 72 + 24*14
+	}
+	kind := 0
+	for size == 0 {
+		kind = 1 + g.IntN(14)
+		off, size = section(b, kind)
+	}
+	item := int(le.Uint32(b[72+24*(kind-1)+4:]))
+	if g.IntN(4) == 0 || item == 1 {
+		return off, size
+	}
+	return off + g.IntN(size/item)*item, min(item, pick(g, 8, 16, item))
+}
+
+// field changes a word of 1, 2, 4 or 8 bytes, aligned as fields are. Often by
+// little, since most rules are about the ends of ranges.
 func (g gen) field(b []byte) {
 	n := pick(g, 1, 1, 1, 2, 4, 8)
 	for n > len(b) {
@@ -164,7 +176,7 @@ func TestHostile(t *testing.T) {
 	g := newGen(t, 3)
 	var s script
 	accepted, refused := 0, 0
-	for range rounds(40) {
+	for range rounds(150) {
 		sound := g.table(t, 1+g.IntN(10))
 		for range 100 {
 			b := g.spoil(sound)
