@@ -142,7 +142,7 @@ func (e *Entry) checkFields() error {
 	switch {
 	case e.Class > ClassPrefix:
 		return fmt.Errorf("%w: class %d", ErrPlan, e.Class)
-	case e.Reason > ReasonMidInstruction:
+	case e.Reason > reasonLast:
 		return fmt.Errorf("%w: reason %d", ErrPlan, e.Reason)
 	case e.Hazards >= HazardContextUnknown.Bit()<<1:
 		return fmt.Errorf("%w: hazards %#x", ErrPlan, uint64(e.Hazards))
@@ -150,7 +150,7 @@ func (e *Entry) checkFields() error {
 		return fmt.Errorf("%w: patch %#x", ErrPlan, uint8(e.Patch))
 	}
 	for i := range e.Forms {
-		if v := &e.Forms[i]; v.Form > FormRegion || v.Reason > ReasonMidInstruction {
+		if v := &e.Forms[i]; v.Form > FormRegion || v.Reason > reasonLast {
 			return fmt.Errorf("%w: verdict %d: form %d, reason %d", ErrPlan, i, v.Form, v.Reason)
 		}
 	}

@@ -156,7 +156,7 @@ func TestPlanCheck(t *testing.T) {
 	bad := Program{{Op: OpMov, Dst: R(0), A: T(0)}}
 	for want, change := range map[string]func(*Entry){
 		"class 15":       func(e *Entry) { e.Class = 15 },
-		"reason 23":      func(e *Entry) { e.Reason = 23 },
+		"reason 25":      func(e *Entry) { e.Reason = reasonLast + 1 },
 		"hazards":        func(e *Entry) { e.Hazards = 1 << 25 },
 		"patch":          func(e *Entry) { e.Patch = 4 },
 		"verdict 0":      func(e *Entry) { e.Forms[0].Form = 4 },

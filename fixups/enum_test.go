@@ -30,7 +30,7 @@ var frozen = []struct {
 		"shadow-stack vendor x87-fip monitor rseq exception-table unwind reads-own-bytes partial keyed-by-pc context-unknown",
 		func(n uint8) spelling { return Hazard(n) }, read[Hazard]},
 	{"reason", "- unknown reserved truncated vendor exclusive adjacent transaction prefix-line suffix-word no-scratch no-reach not-emulated privileged shadow-stack " +
-		"return-into-patch jump-into-region no-room data unlinked-field foreign-breakpoint overlap mid-instruction",
+		"return-into-patch jump-into-region no-room data unlinked-field foreign-breakpoint overlap mid-instruction return-address no-stop",
 		func(n uint8) spelling { return Reason(n) }, read[Reason]},
 	{"form", "emulate jump step region", func(n uint8) spelling { return Form(n) }, read[Form]},
 	{"strategy", "- copy re-encode absolute own-dest dead-reg spill literal island emulate", func(n uint8) spelling { return Strategy(n) }, read[Strategy]},

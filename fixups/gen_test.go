@@ -249,7 +249,7 @@ func (g gen) entry(pc uint64) Entry {
 		e.AltLen = uint8(g.IntN(16))
 	}
 	if g.IntN(8) == 0 {
-		e.Reason, e.Patch = Reason(1+g.IntN(22)), 0
+		e.Reason, e.Patch = Reason(1+g.IntN(int(reasonLast))), 0
 		return e
 	}
 	e.Reads, e.Writes, e.Kills = g.regset(), g.regset(), g.regset()
@@ -259,7 +259,7 @@ func (g gen) entry(pc uint64) Entry {
 			v.Far = g.bool()
 		}
 		if g.bool() {
-			v.Reason = Reason(1 + g.IntN(22))
+			v.Reason = Reason(1 + g.IntN(int(reasonLast)))
 		} else {
 			v.Plan = g.plan(v.Form, e.Len, e.Bytes)
 		}

@@ -89,7 +89,7 @@ func (c *checker) escapes() error {
 func (c *checker) verdicts() error {
 	for i := range c.count(secVerdicts) {
 		b := c.item(secVerdicts, i)
-		if b[0] > byte(FormRegion) || b[1] > byte(ReasonMidInstruction) || le.Uint16(b[8:]) > binVerdictFlags {
+		if b[0] > byte(FormRegion) || b[1] > byte(reasonLast) || le.Uint16(b[8:]) > binVerdictFlags {
 			return c.fail(secVerdicts, i, "form, reason or flags: %w", errRange)
 		}
 		if b[1] != 0 {

@@ -52,6 +52,14 @@ const (
 	ReasonOverlap
 	// ReasonMidInstruction: the address is inside an instruction.
 	ReasonMidInstruction
+	// ReasonReturnAddress: the return address must be the original one (a runtime
+	// walks the stack by it), and the caller asks for one in the slot.
+	ReasonReturnAddress
+	// ReasonNoStop: the copy leaves the slot on its own, so the stop that is asked
+	// for, a trap behind it, would never be reached.
+	ReasonNoStop
+
+	reasonLast = ReasonNoStop
 )
 
 var reasonNames = [...]string{
@@ -78,6 +86,8 @@ var reasonNames = [...]string{
 	ReasonForeignBreakpoint: "foreign-breakpoint",
 	ReasonOverlap:           "overlap",
 	ReasonMidInstruction:    "mid-instruction",
+	ReasonReturnAddress:     "return-address",
+	ReasonNoStop:            "no-stop",
 }
 
 // String returns the frozen spelling.

@@ -306,7 +306,7 @@ func (g gen) entry(pc uint64, align int) fixups.Entry {
 			v.Far = g.bool()
 		}
 		if g.IntN(4) == 0 {
-			v.Reason = fixups.Reason(1 + g.IntN(22))
+			v.Reason = fixups.Reason(1 + g.IntN(int(fixups.ReasonNoStop)))
 		} else {
 			v.Plan = g.plan(v.Form, e.Len, e.Bytes)
 		}

@@ -91,7 +91,7 @@ enum {
 	XOL_REASON_PRIVILEGED, XOL_REASON_SHADOW_STACK, XOL_REASON_RETURN_INTO_PATCH,
 	XOL_REASON_JUMP_INTO_REGION, XOL_REASON_NO_ROOM, XOL_REASON_DATA,
 	XOL_REASON_UNLINKED_FIELD, XOL_REASON_FOREIGN_BREAKPOINT, XOL_REASON_OVERLAP,
-	XOL_REASON_MID_INSTRUCTION
+	XOL_REASON_MID_INSTRUCTION, XOL_REASON_RETURN_ADDRESS, XOL_REASON_NO_STOP
 };
 
 enum { XOL_FORM_EMULATE, XOL_FORM_JUMP, XOL_FORM_STEP, XOL_FORM_REGION };
@@ -754,7 +754,7 @@ XOL_PART bool xol_check_verdicts(const xol_table *t, xol_error *e)
 		const uint8_t *v = xol_item(t, XOL_SEC_VERDICTS, i);
 		uint32_t flags = xol_u16(v + 8);
 
-		if (v[0] > XOL_FORM_REGION || v[1] > XOL_REASON_MID_INSTRUCTION || flags > 0x1ff)
+		if (v[0] > XOL_FORM_REGION || v[1] > XOL_REASON_NO_STOP || flags > 0x1ff)
 			return xol_bad_item(t, e, XOL_SEC_VERDICTS, i, "form, reason or flags");
 		if (v[1] != 0) {
 			if (!xol_zero(v + 2, 6) || flags > XOL_FAR_ASKED || !xol_zero(v + 10, 158))
@@ -779,7 +779,7 @@ XOL_PART bool xol_check_shapes(const xol_table *t, xol_error *e)
 	for (i = 0; i < t->count[XOL_SEC_SHAPES]; i++) {
 		const uint8_t *s = xol_item(t, XOL_SEC_SHAPES, i), *v;
 
-		if (s[0] > XOL_CLASS_PREFIX || s[3] > 3 || s[4] > XOL_REASON_MID_INSTRUCTION ||
+		if (s[0] > XOL_CLASS_PREFIX || s[3] > 3 || s[4] > XOL_REASON_NO_STOP ||
 		    xol_u64(s + 16) >> (XOL_HAZARD_CONTEXT_UNKNOWN + 1) != 0)
 			return xol_bad_item(t, e, XOL_SEC_SHAPES, i, "class, patch, reason or hazards");
 		if (s[1] == 0 || s[5] > 1 || !xol_zero(s + 6, 2) || !xol_span_ok(t, XOL_SEC_VERDICTS, s + 8) || xol_u32(s + 12) > 255)
