@@ -107,7 +107,8 @@ type Point struct {
 
 // Scratch is room for whoever makes plans in p: what it holds is kept by
 // [Plan.Reset], so that making a plan again needs no new memory. It is no part
-// of the plan: Equal does not look at it and codecs do not write it.
+// of the plan: Equal does not look at it and codecs do not write it. A copy of a
+// Plan shares it, as it shares the slices.
 func (p *Plan) Scratch() *any { return &p.scratch }
 
 // Reset empties p and keeps its storage. It is on the way of every plan, and

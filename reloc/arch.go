@@ -8,10 +8,13 @@
 // [fixups.ReasonTruncated]: more bytes are needed. Nothing is copied because
 // nobody thought of it.
 //
-// [Analyze] decodes and looks at the context, [Relocate] makes a plan, [Resume]
-// says what to do with a thread whose pc is in a slot. All of it is pure, safe
-// for concurrent use, and allocates nothing once the caller's [Plan] has grown
-// to its size.
+// [Analyze] decodes and looks at the context, [Relocate] makes a plan,
+// [Describe] says all that is known of a site with a verdict for each form,
+// [Resume] says what to do with a thread whose pc is in a slot. All of it is
+// pure, safe for concurrent use with storage of one's own, and allocates nothing
+// once that storage (the [Plan], the entry) has grown to its size.
+//
+// What a port must do is in docs/porting.md.
 package reloc
 
 import "github.com/xol-go/xol/fixups"
@@ -21,7 +24,8 @@ type Plan = fixups.Plan
 
 // Arch is an instruction set: the contract of a port. Values are immutable and
 // safe for concurrent use. More that a port can say is found by assertion:
-// [Registerer], [Contexter], [Patcher], [Generator], [Describer].
+// [Registerer], [Contexter], [Patcher], [Generator], [Describer], [Fielder],
+// [Shaper].
 type Arch interface {
 	// Info returns the constants of the instruction set. Callers do not modify
 	// it.

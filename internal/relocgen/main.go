@@ -135,6 +135,9 @@ func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
 }
 
 func rootAction(_ context.Context, c *cli.Command) error {
+	if c.Args().First() == "verify" {
+		return usagef("verify is a verb of the build in emu/unicorn/cmd/relocgen, which has an emulator")
+	}
 	if c.Args().Present() {
 		return usagef("no verb %q (relocgen --help lists them)", c.Args().First())
 	}
