@@ -115,7 +115,7 @@ func judgeCase(t *testing.T, w *emu.Worker, tally *emu.Tally, a reloc.Arch, c *c
 			before := tally.Mismatches()
 			if err := w.SiteAt(&in); err != nil {
 				t.Errorf("%s: %v", c.Key(), err)
-			} else if err := w.Judge(tally, a, &in, envs, emu.Options{States: 16, Interrupt: 4}); err != nil {
+			} else if err := w.Judge(tally, a, &in, envs, thorough()); err != nil {
 				t.Errorf("%s: %v", c.Key(), err)
 			}
 			if n := tally.Mismatches() - before; n > 0 {
@@ -124,6 +124,14 @@ func judgeCase(t *testing.T, w *emu.Worker, tally *emu.Tally, a reloc.Arch, c *c
 		}
 		off += n
 	}
+}
+
+// thorough is how the corpus is judged.
+func thorough() emu.Options {
+	if testing.Short() {
+		return emu.Options{States: 8, Interrupt: 1, Placements: 2}
+	}
+	return emu.Options{States: 16, Interrupt: 4}
 }
 
 // report logs a tally and fails for what it found.

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -18,8 +19,8 @@ import (
 
 var (
 	soakArch = flag.String("soakarch", "", "architecture of TestSoak; empty: all")
-	soakTime = flag.Duration("soak", 0, "how long TestSoak runs; 0: a few seconds")
-	soakSeed = flag.Uint64("soakseed", 0, "seed of TestSoak; 0: from the clock")
+	soakTime = flag.Duration("soak", 0, "how long TestSoak runs; 0: a few thousand inputs, the same every time")
+	soakSeed = flag.Uint64("soakseed", 0, "seed of TestSoak; 0: from the clock if -soak is given, else 1")
 	soakLast = flag.String("soaklast", "", "file that holds the code being judged, for an emulator that ends the process; slow")
 	soakFile = flag.String("soakfile", "", "ELF file whose text is half of the input of TestSoak")
 )
@@ -30,8 +31,10 @@ var (
 //	go test -run TestSoak -v -soak=10m -soakfile=/usr/lib/x86_64-linux-gnu/libc.so.6
 func TestSoak(t *testing.T) {
 	limit, seed := *soakTime, *soakSeed
+	inputs := math.MaxInt
 	if limit == 0 {
-		limit = 3 * time.Second
+		// The same cases in every short run.
+		limit, inputs, seed = time.Hour, 4096, max(seed, 1)
 	}
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
@@ -48,7 +51,7 @@ func TestSoak(t *testing.T) {
 			tallies := make([]emu.Tally, runtime.GOMAXPROCS(0))
 			for i := range tallies {
 				wg.Go(func() {
-					if err := soak(&tallies[i], a, text, seed+uint64(i), deadline); err != nil {
+					if err := soak(&tallies[i], a, text, seed+uint64(i), deadline, inputs); err != nil {
 						t.Error(err)
 					}
 				})
@@ -64,7 +67,7 @@ func TestSoak(t *testing.T) {
 }
 
 // soak is one worker of TestSoak.
-func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, deadline time.Time) error {
+func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, deadline time.Time, inputs int) error {
 	w, err := emu.NewWorker(Oracle, a.Info(), seed)
 	if err != nil {
 		return err
@@ -73,7 +76,7 @@ func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, deadline tim
 	envs := environments(a)
 	rnd := rand.New(rand.NewPCG(seed, 7))
 	var buf [40]byte
-	for n := 0; ; n++ {
+	for n := range inputs {
 		if n&1023 == 0 {
 			if time.Now().After(deadline) {
 				return nil
@@ -98,6 +101,7 @@ func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, deadline tim
 			return fmt.Errorf("seed %d, %x: %w", seed, code, err)
 		}
 	}
+	return nil
 }
 
 // randomEnv varies one of envs.
