@@ -309,10 +309,12 @@ func (a *Arch) vary(in *reloc.Insn, f, l0, l1 uint64) {
 	if f&factRep != 0 && l1&(pfxF2|pfxF3) != 0 {
 		in.Hazards |= fixups.HazardRepeats.Bit() | fixups.HazardPartial.Bit()
 	}
-	if f&factV66 != 0 && l1&pfx66 != 0 && a.m64 {
+	// REX.W takes precedence over 66 on all processors (SDM volume 2, 2.2.1.2; APM
+	// volume 3, 1.2.7): the padded call of thread-local storage, 66 66 48 E8, is a
+	// plain one. Without it Intel's ignore 66 and AMD's take a rel16.
+	if f&factV66 != 0 && l1&pfx66 != 0 && a.m64 && l1>>l1W&1 == 0 {
 		in.Hazards |= fixups.HazardVendor.Bit()
-		// AMD takes a rel16, unless REX.W is set (APM volume 3, 1.2.7).
-		if f&factRel != 0 && l0>>l0ImmLen&15 == 4 && l1>>l1W&1 == 0 {
+		if f&factRel != 0 && l0>>l0ImmLen&15 == 4 {
 			in.AltLen = in.Len - 2
 		}
 	}
