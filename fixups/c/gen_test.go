@@ -3,27 +3,19 @@ package c_test
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 
 	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/testenv"
 )
 
 // gen makes random tables and addresses. A failure is repeated with XOL_SEED.
 type gen struct{ *rand.Rand }
 
 func newGen(t testing.TB, stream uint64) gen {
-	seed := rand.Uint64()
-	if s := os.Getenv("XOL_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 0, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = n
-	}
-	t.Logf("XOL_SEED=%#x", seed)
-	return gen{rand.New(rand.NewPCG(seed, stream))}
+	t.Helper()
+	return gen{rand.New(rand.NewPCG(testenv.Seed(t), stream))}
 }
 
 func (g gen) bool() bool { return g.IntN(2) == 0 }
