@@ -217,8 +217,8 @@ func (g *generator) rex2() {
 
 var vexPrefixes = [][]byte{{}, {0x67}, {0x64}, {0x66}, {0xf3}, {0xf0}, {0x48}}
 
-// vex goes through the maps 0 to 3 in whole and through the others with few ModRM
-// bytes.
+// vex goes through the maps 0 to 3, 5 and 7 in whole and through the others with
+// few ModRM bytes.
 func (g *generator) vex() {
 	for pi, pre := range vexPrefixes {
 		for m := range byte(32) {
@@ -230,7 +230,7 @@ func (g *generator) vex() {
 					continue // LES
 				}
 				at := g.put(g.put(0, pre...), 0xc4, rxb<<5|m)
-				g.vexPayload(at, pi == 0 && rxb == 7 && m < 4)
+				g.vexPayload(at, pi == 0 && rxb == 7 && (m < 4 || m == 5 || m == 7))
 			}
 		}
 		for _, r := range []byte{0x80, 0} {
