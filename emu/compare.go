@@ -380,7 +380,7 @@ func (c *check) settle() error {
 			return nil
 		}
 	}
-	if c.declared() || c.p.Alias && c.aliased() {
+	if c.declared() || c.excludes() {
 		c.res.Skipped++
 		return nil
 	}
@@ -469,6 +469,26 @@ func (c *check) declared() bool {
 		}
 	}
 	return false
+}
+
+// excludes reports whether the plan does not cover the state: its declared stack
+// bytes are a requirement (nobody else's), and so is Alias.
+func (c *check) excludes() bool {
+	return c.p.Alias && c.aliased() || c.p.Stack > 0 && c.ownOperand()
+}
+
+// ownOperand reports whether the memory operand of the site lies in the bytes
+// that the plan says it writes. 16 bytes is the most that is read before a plan
+// writes there; what the site writes is excluded byte by byte.
+func (c *check) ownOperand() bool {
+	w, op := c.w, &c.w.site.op
+	if !op.Has {
+		return false
+	}
+	const size = 16
+	n := uint64(c.p.Stack)
+	lo := w.spOf(c.init.Words) - c.zone - n
+	return (w.address(op, c.init.Words)+size-1-lo)&w.x.mask[0] < n+size-1
 }
 
 // aliased reports whether the memory operand overlaps the word being pushed.

@@ -37,9 +37,13 @@ func (w *Worker) operandPages() error {
 	op := &w.site.op
 	if !op.Has || op.Base != fixups.RegNone || op.Index != fixups.RegNone || op.Seg != fixups.RegNone {
 		if op.Has && op.Size < uint8(w.t.Bits/8) {
-			_, err := w.shortPage()
+			p, err := w.shortPage()
+			if err == nil {
+				w.bitPages(p.Addr)
+			}
 			return err
 		}
+		w.bitPages(w.data.Addr)
 		return nil
 	}
 	if len(w.extra) > 2*maxExtra && !w.siteIsExtra() {
@@ -54,7 +58,30 @@ func (w *Worker) operandPages() error {
 	if a&4095 > 4096-64 {
 		_, _ = w.extraPage(a+4096, false)
 	}
+	w.bitPages(a)
 	return nil
+}
+
+// farBits is a bit offset that leads out of what fewer address bits can reach:
+// 4 GiB in 64-bit mode, where 67 cuts addresses to 32 bits, and in 32-bit mode,
+// where offsets have 32 bits, 64 MiB.
+func (w *Worker) farBits() uint64 {
+	if w.t.Bits == 32 {
+		return 1 << 29
+	}
+	return 1 << 35
+}
+
+// bitPages maps what is [Worker.farBits] away from a bit string at a. Where the
+// engine has no room, accesses fault, and faults are compared.
+func (w *Worker) bitPages(a uint64) {
+	if w.site.op.Bit == fixups.RegNone {
+		return
+	}
+	far := w.farBits() / 8
+	for _, at := range [2]uint64{a + far, a - far} {
+		_, _ = w.extraPage(at&w.x.mask[0], false)
+	}
 }
 
 func (w *Worker) siteIsExtra() bool {
@@ -103,6 +130,9 @@ func (w *Worker) state(r *runs, words []uint64, i int) {
 	for _, r := range w.t.Bases {
 		words[w.x.word(r)] = w.value()
 	}
+	if w.site.insn.Hazards.Has(fixups.HazardRepeats) {
+		w.offStack(words)
+	}
 	f := w.x.word(w.t.Flags)
 	words[f] = w.rnd.Uint64()&^w.t.FlagsFixed | w.t.FlagsSet
 	words[w.x.pc] = w.site.pc
@@ -148,6 +178,43 @@ func (w *Worker) counters(words []uint64, i int) {
 			words[k] = v >> 8 & 3
 		}
 	}
+}
+
+// offStack moves pointers into the stack page to the data page. A repeated
+// instruction that is interrupted has read its strings in part, and a signal may
+// have overwritten what it read below the stack pointer: then no run from the
+// beginning is the right end.
+func (w *Worker) offStack(words []uint64) {
+	for _, k := range w.x.general {
+		if off := words[k] - w.stack.Addr; off < uint64(len(w.stack.Live)) {
+			words[k] = w.data.Addr + off
+		}
+	}
+}
+
+// bitOffset draws the register of a bit string's offset: mostly a few words up or
+// down, in a quarter of the states beyond what an address of fewer bits can reach.
+func (w *Worker) bitOffset(v uint64) uint64 {
+	near := uint64(int64(v<<52) >> 52)
+	switch v >> 61 {
+	case 0:
+		return near + w.farBits()
+	case 1:
+		return near - w.farBits()
+	case 2:
+		return v
+	}
+	return near
+}
+
+// bitBytes is how far the offset of a bit string leads, bytes.
+func (w *Worker) bitBytes(op *Operand, words []uint64) uint64 {
+	i := w.x.word(op.Bit)
+	if i < 0 {
+		return 0
+	}
+	s := 64 - 8*uint(op.BitWord)
+	return uint64(int64(words[i]<<s)>>s>>3) &^ uint64(op.BitWord-1)
 }
 
 // choice is a kind of register value: base plus random bits.
@@ -219,6 +286,12 @@ func (w *Worker) solve(words []uint64) uint64 {
 		disp += words[seg]
 	}
 	keep := ^w.addrMask() & w.x.mask[0]
+	if bit := w.x.word(op.Bit); bit >= 0 && op.Bit != op.Base && op.Bit != op.Index && op.Bit != w.t.SP {
+		words[bit] = w.bitOffset(w.rnd.Uint64()) & w.x.mask[bit]
+		if v&0x80 != 0 {
+			disp += w.bitBytes(op, words) // else the string begins at a
+		}
+	}
 	switch {
 	case base >= 0:
 		if idx >= 0 && idx != base {
@@ -230,10 +303,8 @@ func (w *Worker) solve(words []uint64) uint64 {
 		words[idx] = words[idx]&keep | (a-disp)&w.addrMask()/uint64(op.Scale)
 	case seg >= 0:
 		words[seg] = (a - disp) & w.x.mask[seg]
-	default:
-		a = w.fixedAddr()
 	}
-	return a & w.x.mask[0]
+	return w.address(op, words)
 }
 
 // operandAddr draws the address of the memory operand: in the data page, seldom
@@ -318,7 +389,7 @@ func (w *Worker) address(op *Operand, words []uint64) uint64 {
 	if i := w.x.word(op.Index); i >= 0 {
 		a += words[i] * uint64(op.Scale)
 	}
-	a &= w.addrMask()
+	a = (a + w.bitBytes(op, words)) & w.addrMask()
 	if i := w.x.word(op.Seg); i >= 0 {
 		a += words[i]
 	}

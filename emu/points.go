@@ -25,7 +25,7 @@ func (c *check) interrupt(i int) error {
 	n := len(w.t.Words)
 	w.orig.initial(&c.init, i, n)
 	w.orig.result(&c.o, i, n)
-	if c.p.Alias && c.aliased() {
+	if c.excludes() {
 		return nil
 	}
 	enter := &c.scratch

@@ -158,9 +158,10 @@ func (c *counter) Write(b []byte) (int, error) {
 
 // Options say how thoroughly a site is judged.
 type Options struct {
-	States     int // from each of which site and copy run
-	Interrupt  int // in how many of them the copy is also interrupted everywhere
-	Placements int // slots per plan; 0: one in every arena that the plan reaches
+	States     int  // from each of which site and copy run
+	Interrupt  int  // in how many of them the copy is also interrupted everywhere
+	Placements int  // slots per plan; 0: one in every arena that the plan reaches
+	Everywhere bool // Verify: each instruction in every site arena
 }
 
 // Judge makes every plan that the environments allow for in, which stands where
@@ -169,7 +170,15 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 	made := false
 	limits := w.seen[:0]
 	for i := range envs {
-		w.verdicts = reloc.Verdicts(w.verdicts, a, in, &envs[i], false)
+		from := in
+		if envs[i].Biased {
+			from = &w.linked
+			if err := reloc.Analyze(from, a, in.Raw(), linkAddress(in.PC), nil); err != nil {
+				t.refuse(reloc.ReasonOf(err))
+				continue
+			}
+		}
+		w.verdicts = reloc.Verdicts(w.verdicts, a, from, &envs[i], false)
 		for k := range w.verdicts {
 			v := &w.verdicts[k]
 			if v.Reason != fixups.ReasonNone {
@@ -200,6 +209,11 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 	w.seen = limits
 	return nil
 }
+
+// linkAddress is where an object file would have what runs at pc: in its first
+// megabyte, a load bias of whole pages away. A plan that is made there, and
+// placed for pc, shows whether it depends on where the site is.
+func linkAddress(pc uint64) uint64 { return pc & 0xfffff }
 
 func (w *Worker) judgePlan(t *Tally, in *reloc.Insn, p *fixups.Plan, env *reloc.Env, opt Options) error {
 	reaches := w.Reaches(p)

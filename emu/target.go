@@ -66,11 +66,14 @@ type Arena struct {
 	Data uint64 // data page that goes with a site arena; private data of a slot arena
 }
 
-// Operand is how an instruction addresses memory: Base + Index*Scale + Disp +
-// Seg, cut to Size bytes. Registers are RegNone where there are none.
+// Operand is how an instruction addresses memory: Base + Index*Scale + Disp, and
+// for a bit string the words that the bit offset in Bit leads away, cut to Size
+// bytes, + Seg. Registers are RegNone where there are none.
 type Operand struct {
 	Has              bool
 	Base, Index, Seg fixups.Reg
+	Bit              fixups.Reg // signed number of a bit
+	BitWord          uint8      // bytes of the word that is accessed, and of the offset
 	Scale            uint8
 	Size             uint8 // bytes of the address: 2, 4 or 8
 	PCRel            bool  // Disp is from the end of the instruction

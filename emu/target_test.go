@@ -130,10 +130,17 @@ func TestOperand(t *testing.T) {
 		{emu.AMD64, "48a18877665544332211", emu.Operand{Has: true, Base: none, Index: none, Seg: none, Scale: 1, Size: 8, Disp: 0x1122334455667788}},
 		{emu.AMD64, "678b4310", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Scale: 1, Size: 4, Disp: 16}},
 		{emu.AMD64, "4889c3", emu.Operand{Base: none, Index: none, Seg: none, Scale: 1, Size: 8}},
+		{emu.AMD64, "4c0fa32db5621d00", emu.Operand{Has: true, Base: none, Index: none, Seg: none, Bit: 13, BitWord: 8, Scale: 1, Size: 8, PCRel: true, Disp: 0x1d62b5}},
+		{emu.AMD64, "660fbb03", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Bit: 0, BitWord: 2, Scale: 1, Size: 8}},
+		{emu.AMD64, "0fba2307", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Scale: 1, Size: 8}},
+		{emu.I386, "0fab0b", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Bit: 1, BitWord: 4, Scale: 1, Size: 4}},
 		{emu.I386, "678b4208", emu.Operand{Has: true, Base: 5, Index: 6, Seg: none, Scale: 1, Size: 2, Disp: 8}},
 		{emu.I386, "8b0500100000", emu.Operand{Has: true, Base: none, Index: none, Seg: none, Scale: 1, Size: 4, Disp: 0x1000}},
 	}
 	for _, tt := range tests {
+		if tt.want.BitWord == 0 {
+			tt.want.Bit = none
+		}
 		if got := tt.arch.Operand(unhex(t, tt.code)); got != tt.want {
 			t.Errorf("%s %s: %+v, want %+v", tt.arch.Arch, tt.code, got, tt.want)
 		}

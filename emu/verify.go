@@ -6,29 +6,35 @@ import (
 	"github.com/xol-go/xol/reloc"
 )
 
-// Verify judges instructions with an engine of o: each pair of insns is an
-// address and the bytes from there on, of which the first instruction counts.
-// What does not decode, or what its context forbids to move, is counted under
-// its reason. Everything random follows from seed.
-func Verify(o Oracle, a reloc.Arch, insns iter.Seq2[uint64, []byte], envs []reloc.Env, opt Options, seed uint64) (*Tally, error) {
+// Verify judges the first instruction of each of code with an engine of o. They
+// take turns at the site arenas, or, with opt.Everywhere, stand in each; see
+// [Worker.JudgeCode]. What does not decode is counted under its reason.
+// Everything random follows from seed.
+func Verify(o Oracle, a reloc.Arch, code iter.Seq[[]byte], envs []reloc.Env, opt Options, seed uint64) (*Tally, error) {
 	w, err := NewWorker(o, a.Info(), seed)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
 	t := new(Tally)
-	for pc, code := range insns {
-		var in reloc.Insn
-		if err := reloc.Analyze(&in, a, code, pc, nil); err != nil {
-			t.refuse(reloc.ReasonOf(err))
-			continue
+	n := 0
+	for b := range code {
+		turns := 1
+		if opt.Everywhere {
+			turns = w.Arenas()
 		}
-		if err := w.SiteAt(&in); err != nil {
-			t.limit("address") // the engine has no memory there
-			continue
-		}
-		if err := w.Judge(t, a, &in, envs, opt); err != nil {
-			return t, err
+		for range turns {
+			if err := w.UseArena(n % w.Arenas()); err != nil {
+				return t, err
+			}
+			n++
+			reason, err := w.JudgeCode(t, a, b, envs, opt)
+			if err != nil {
+				return t, err
+			}
+			if reason != nil {
+				t.refuse(reloc.ReasonOf(reason))
+			}
 		}
 	}
 	return t, nil

@@ -45,7 +45,8 @@ type Worker struct {
 	pre      []fixups.Temps // of each state, after Pre
 	chk      check
 	verdicts []fixups.Verdict
-	seen     []string // rows counted for the site
+	linked   reloc.Insn // the site where an object file has it
+	seen     []string   // rows counted for the site
 	batch    Batch
 
 	Laps int // full turns of the rings, each with a canary

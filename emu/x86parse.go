@@ -182,7 +182,7 @@ func x86HasModRM(opmap, op uint8) bool {
 // operand says where the memory operand is, if there is one with a ModRM byte
 // or it is a moffs.
 func (p *x86Parts) operand(m64 bool) (o Operand) {
-	o = Operand{Base: fixups.RegNone, Index: fixups.RegNone, Seg: fixups.RegNone, Scale: 1, Size: 4}
+	o = Operand{Base: fixups.RegNone, Index: fixups.RegNone, Seg: fixups.RegNone, Bit: fixups.RegNone, Scale: 1, Size: 4}
 	if m64 {
 		o.Size = 8
 		switch {
@@ -205,7 +205,23 @@ func (p *x86Parts) operand(m64 bool) (o Operand) {
 	default:
 		p.operand32(&o, m64)
 	}
+	if o.Has && p.enc == X86Legacy && p.opmap == 1 && p.opcode&^0x18 == 0xa3 {
+		p.bitString(&o, m64)
+	}
 	return o
+}
+
+// bitString completes the operand of BT, BTS, BTR and BTC with a register: bits
+// are counted from the address on, in words of the operand size (SDM volume 2,
+// 3.1.1.9, figures 3-1 and 3-2).
+func (p *x86Parts) bitString(o *Operand, m64 bool) {
+	o.Bit, o.BitWord = p.reg(p.modrm>>3&7|p.rex&4<<1, m64), 4
+	switch {
+	case p.rex&8 != 0:
+		o.BitWord = 8
+	case p.prefixes&X86P66 != 0:
+		o.BitWord = 2
+	}
 }
 
 func (p *x86Parts) disp(at, n int) int64 {

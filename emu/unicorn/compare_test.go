@@ -1,7 +1,9 @@
 package unicorn
 
 import (
+	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -271,6 +273,46 @@ func TestInterrupt(t *testing.T) {
 			t.Logf("%d states, %d faults, %d points, %d skipped", res.States, res.Faults, res.Points, res.Skipped)
 			if tt.want == emu.Match && (res.Faults == 0 || res.Points < 200) {
 				t.Errorf("%d faults, %d points", res.Faults, res.Points)
+			}
+		})
+	}
+}
+
+// TestBitString: the bit offset of BT leads anywhere, which an address-size prefix
+// would cut off. Data is below 4 GiB, so that nothing else tells site from copy.
+func TestBitString(t *testing.T) {
+	for _, tt := range []struct {
+		name, prefix string
+		want         emu.Verdict
+	}{
+		{name: "copy"},
+		{name: "cut to 32 bits", prefix: "67", want: emu.Mismatch},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorker(t, info64)
+			if err := w.UseArena(2); err != nil {
+				t.Fatal(err)
+			}
+			pc, data, err := w.NextSite()
+			if err != nil {
+				t.Fatal(err)
+			}
+			site := unhex(t, "4c0fa32d00000000") // bt [rip+disp], r13
+			binary.LittleEndian.PutUint32(site[4:], uint32(data+1024-pc-8))
+			put(t, w, fixups.ClassPCRelative, site, 16)
+			code := append(unhex(t, tt.prefix), site...)
+			at := len(code) - 4
+			p := jumpPlan(64, len(site), code, int64(len(site)), 0)
+			p.Relocs = append(p.Relocs, fixups.Reloc{Off: uint16(at), Size: 4, Bits: 32, Base: fixups.BaseSite,
+				Addend: int64(data+1024-pc) - 4, PCRel: true, Check: fixups.CheckSigned})
+			arena := slices.IndexFunc(emu.AMD64.Slots, func(a emu.Arena) bool { return a.Name == "low4" })
+			var res emu.Result
+			if err := w.Check(&res, p, &reloc.Env{}, emu.Placement{Arena: arena, Interrupt: 2}); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, &res, tt.want, "")
+			if tt.want == emu.Match && (res.Faults == 0 || res.Faults == res.States) {
+				t.Errorf("%d states, %d faults", res.States, res.Faults)
 			}
 		})
 	}

@@ -4,54 +4,47 @@ import (
 	"debug/elf"
 	"flag"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/xol-go/xol/emu"
-	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/testenv"
 	"github.com/xol-go/xol/reloc"
 )
 
 var (
 	soakArch = flag.String("soakarch", "", "architecture of TestSoak; empty: all")
-	soakTime = flag.Duration("soak", 0, "how long TestSoak runs; 0: a few thousand inputs, the same every time")
-	soakSeed = flag.Uint64("soakseed", 0, "seed of TestSoak; 0: from the clock if -soak is given, else 1")
+	soakTime = flag.Duration("soak", 0, "how long TestSoak runs for each architecture; 0: a few thousand inputs, however long they take")
 	soakLast = flag.String("soaklast", "", "file that holds the code being judged, for an emulator that ends the process; slow")
 	soakFile = flag.String("soakfile", "", "ELF file whose text is half of the input of TestSoak")
 )
 
 // TestSoak judges random encodings, and instructions of a program, in random
-// environments, until the time is over.
+// environments. Without -soak the inputs follow from XOL_SEED alone, 1 if it is
+// not set; with it they go on until the time is over.
 //
-//	go test -run TestSoak -v -soak=10m -soakfile=/usr/lib/x86_64-linux-gnu/libc.so.6
+//	XOL_SWEEP=1 go test -run TestSoak -v -soak=10m -soakfile=/usr/lib/x86_64-linux-gnu/libc.so.6
 func TestSoak(t *testing.T) {
-	limit, seed := *soakTime, *soakSeed
-	inputs := math.MaxInt
-	if limit == 0 {
-		// The same cases in every short run.
-		limit, inputs, seed = time.Hour, 4096, max(seed, 1)
-	}
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
+	seed := testenv.Seed(t)
 	text := programText(t, *soakFile)
-	t.Logf("seed %d", seed)
 	for _, a := range arches() {
 		if *soakArch != "" && *soakArch != a.Info().Name {
 			continue
 		}
 		t.Run(a.Info().Name, func(t *testing.T) {
-			deadline := time.Now().Add(limit / 2)
+			more := func(n int) bool { return n < soakInputs }
+			if *soakTime > 0 {
+				deadline := time.Now().Add(*soakTime)
+				more = func(int) bool { return time.Now().Before(deadline) }
+			}
 			var wg sync.WaitGroup
-			tallies := make([]emu.Tally, runtime.GOMAXPROCS(0))
+			tallies := make([]emu.Tally, soakWorkers)
 			for i := range tallies {
 				wg.Go(func() {
-					if err := soak(&tallies[i], a, text, seed+uint64(i), deadline, inputs); err != nil {
+					if err := soak(&tallies[i], a, text, seed+uint64(i), more); err != nil {
 						t.Error(err)
 					}
 				})
@@ -66,19 +59,26 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soak is one worker of TestSoak.
-func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, deadline time.Time, inputs int) error {
+// A short run is the same on every machine: so many workers, each with so many
+// inputs.
+const (
+	soakWorkers = 2
+	soakInputs  = 8192
+)
+
+// soak is one worker of TestSoak. It asks more, every thousand inputs, whether
+// to go on.
+func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, more func(n int) bool) error {
 	w, err := emu.NewWorker(Oracle, a.Info(), seed)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	envs := environments(a)
 	rnd := rand.New(rand.NewPCG(seed, 7))
 	var buf [40]byte
-	for n := range inputs {
+	for n := 0; ; n++ {
 		if n&1023 == 0 {
-			if time.Now().After(deadline) {
+			if !more(n) {
 				return nil
 			}
 			if err := w.UseArena(n >> 10 % w.Arenas()); err != nil {
@@ -95,39 +95,12 @@ func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, deadline tim
 				return err
 			}
 		}
-		some := []reloc.Env{randomEnv(rnd, envs), randomEnv(rnd, envs)}
+		envs := []reloc.Env{w.Env(), w.Env()}
 		opt := emu.Options{States: 16, Interrupt: 1, Placements: 1}
-		if _, err := w.JudgeCode(tally, a, code, some, opt); err != nil {
+		if _, err := w.JudgeCode(tally, a, code, envs, opt); err != nil {
 			return fmt.Errorf("seed %d, %x: %w", seed, code, err)
 		}
 	}
-	return nil
-}
-
-// randomEnv varies one of envs.
-func randomEnv(rnd *rand.Rand, envs []reloc.Env) reloc.Env {
-	e := envs[rnd.IntN(len(envs))]
-	v := rnd.Uint64()
-	e.Return = fixups.Returns(v & 1)
-	e.Spill = v>>1&1 != 0
-	e.Data = v>>2&3 == 0
-	e.Short = v>>4&3 == 0
-	e.AllowLost = v>>6&3 == 0
-	e.ExecuteOnly = v>>8&7 == 0
-	e.Private = v>>11&7 == 0
-	e.Stop = fixups.Stop(v >> 14 & 1)
-	if v>>15&3 == 0 {
-		e.Lang = reloc.LangGo
-	}
-	if v>>17&7 == 0 {
-		e.Zone, e.Kept = reloc.Bytes{Set: true}, reloc.Bytes{Set: true}
-	}
-	if v>>20&3 == 0 {
-		e.Dead = fixups.MakeRegSet(fixups.Reg(v>>24&7), fixups.Reg(v>>27&7))
-		e.Dead.Remove(4)
-		e.Dead.Remove(7)
-	}
-	return e
 }
 
 // programText returns the code of an ELF file, nil without a name.

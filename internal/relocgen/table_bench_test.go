@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -18,11 +18,11 @@ func benchFile(tb testing.TB) string {
 	if f := os.Getenv("XOL_BENCH_FILE"); f != "" {
 		return f
 	}
-	name := filepath.Join(runtime.GOROOT(), "bin", "go")
-	if _, err := os.Stat(name); err != nil {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
 		tb.Skip("no go command to sweep: set XOL_BENCH_FILE")
 	}
-	return name
+	return filepath.Join(strings.TrimSpace(string(root)), "bin", "go")
 }
 
 // sweep runs table with args and returns what it found.

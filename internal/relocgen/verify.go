@@ -3,6 +3,7 @@ package relocgen
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -49,13 +50,11 @@ func VerifyVerb(o emu.Oracle) Verb {
 	}
 }
 
-// trial is one run of verify.
+// trial is what one run of verify judges.
 type trial struct {
-	arch   reloc.Arch
-	worker *emu.Worker
-	envs   []reloc.Env
-	opt    emu.Options
-	tally  emu.Tally
+	arch reloc.Arch
+	code iter.Seq[[]byte] // one instruction after another
+	opt  emu.Options
 }
 
 func verify(s *Streams, c *cli.Command, o emu.Oracle) error {
@@ -67,28 +66,29 @@ func verify(s *Streams, c *cli.Command, o emu.Oracle) error {
 	if err != nil {
 		return usagef("--seed: %q is not a number", c.String("seed"))
 	}
-	t := &trial{envs: w.variants(), opt: emu.Options{States: c.Int("states"), Interrupt: c.Int("interrupt")}}
+	t := &trial{opt: emu.Options{States: c.Int("states"), Interrupt: c.Int("interrupt")}}
 	if t.opt.States < 1 || t.opt.States > 4096 || t.opt.Interrupt < 0 || t.opt.Interrupt > t.opt.States {
 		return usagef("--states is 1 to 4096, --interrupt at most that")
 	}
-	next, err := t.source(c)
-	if err != nil {
+	if err := t.source(c); err != nil {
 		return err
 	}
 	if err := parseDead(c, &w.env.Dead, t.arch.Info().Regs); err != nil {
 		return err
 	}
-	if t.worker, err = emu.NewWorker(o, t.arch.Info(), seed); err != nil {
+	tally, err := emu.Verify(o, t.arch, t.code, w.variants(), t.opt, seed)
+	if err != nil {
 		return fmt.Errorf("%s: %w", o.Name(), err)
 	}
-	defer t.worker.Close()
-	if err := t.judge(next); err != nil {
+	fmt.Fprintf(s.Out, "oracle %s, %s, seed %d\n", o.Name(), t.arch.Info().Name, seed)
+	if _, err := tally.WriteTo(s.Out); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Out, "oracle %s, %s, seed %d\n", o.Name(), t.arch.Info().Name, seed)
-	t.tally.WriteTo(s.Out)
-	if t.tally.Mismatches() > 0 {
-		return &failure{exitDisagree, fmt.Errorf("%d plans do not do what their originals do", t.tally.Mismatches())}
+	for _, d := range tally.Diffs {
+		fmt.Fprintf(s.Out, "mismatch %v", d)
+	}
+	if n := tally.Mismatches(); n > 0 {
+		return &failure{exitDisagree, fmt.Errorf("%d plans do not do what their originals do", n)}
 	}
 	return nil
 }
@@ -103,65 +103,56 @@ func (w *wishes) variants() []reloc.Env {
 	return []reloc.Env{near, far}
 }
 
-// source returns a function that yields one instruction's bytes after another,
-// nil at the end.
-func (t *trial) source(c *cli.Command) (func() []byte, error) {
+// source finds the instructions. Those of a file take turns at the places that
+// sites have, given ones stand at each.
+func (t *trial) source(c *cli.Command) error {
 	if c.String("file") == "" {
 		code, err := parseHex(c.Args().Slice())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if t.arch, err = archOf(c); err != nil {
-			return nil, err
+			return err
 		}
+		t.opt.Everywhere = true
 		return t.each(code)
 	}
 	if c.Args().Present() {
-		return nil, usagef("--file and HEX exclude each other")
+		return usagef("--file and HEX exclude each other")
 	}
 	return t.fromFile(c.String("file"), c.Int("sites"))
 }
 
 // each splits code into instructions.
-func (t *trial) each(code []byte) (func() []byte, error) {
+func (t *trial) each(code []byte) error {
 	var list [][]byte
 	for at := 0; at < len(code); {
 		var in reloc.Insn
 		if err := t.arch.Decode(&in, code[at:], 0); err != nil {
-			return nil, &failure{exitFinding, fmt.Errorf("% x: %w", code[at:], err)}
+			return &failure{exitFinding, fmt.Errorf("% x: %w", code[at:], err)}
 		}
 		list = append(list, code[at:at+int(in.Len)])
 		at += int(in.Len)
 	}
-	return listed(list), nil
-}
-
-func listed(list [][]byte) func() []byte {
-	return func() []byte {
-		if len(list) == 0 {
-			return nil
-		}
-		first := list[0]
-		list = list[1:]
-		return first
-	}
+	t.code = slices.Values(list)
+	return nil
 }
 
 // fromFile takes n instructions of a file, evenly spread.
-func (t *trial) fromFile(name string, n int) (func() []byte, error) {
+func (t *trial) fromFile(name string, n int) error {
 	file, err := objfile.Open(name)
 	if err != nil {
-		return nil, inputErr(err)
+		return inputErr(err)
 	}
 	defer file.Close()
 	a, ok := arch.ByName(file.Arch)
 	if !ok {
-		return nil, inputErr(fmt.Errorf("%s: no port for %s", name, file.Arch))
+		return inputErr(fmt.Errorf("%s: no port for %s", name, file.Arch))
 	}
 	t.arch = a
 	funcs, err := file.Funcs()
 	if err != nil {
-		return nil, inputErr(err)
+		return inputErr(err)
 	}
 	var total uint64
 	for _, fn := range funcs {
@@ -182,20 +173,6 @@ func (t *trial) fromFile(name string, n int) (func() []byte, error) {
 			at += uint64(in.Len)
 		}
 	}
-	return listed(list), nil
-}
-
-func (t *trial) judge(next func() []byte) error {
-	for n := 0; ; n++ {
-		code := next()
-		if code == nil {
-			return nil
-		}
-		if err := t.worker.UseArena(n % t.worker.Arenas()); err != nil {
-			return err
-		}
-		if _, err := t.worker.JudgeCode(&t.tally, t.arch, code, t.envs, t.opt); err != nil {
-			return fmt.Errorf("% x: %w", code, err)
-		}
-	}
+	t.code = slices.Values(list)
+	return nil
 }

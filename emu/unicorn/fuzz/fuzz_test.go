@@ -9,7 +9,6 @@ import (
 	"github.com/xol-go/xol/corpus"
 	"github.com/xol-go/xol/emu"
 	"github.com/xol-go/xol/emu/unicorn"
-	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
 
@@ -52,37 +51,12 @@ func (j *judge) one(t *testing.T, mode32 bool, code []byte, seed uint64, opt emu
 		t.Fatal(err)
 	}
 	var tally emu.Tally
-	if _, err := w.JudgeCode(&tally, a, code, []reloc.Env{environment(a, rnd)}, opt); err != nil {
+	if _, err := w.JudgeCode(&tally, a, code, []reloc.Env{w.Env()}, opt); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range tally.Diffs {
 		t.Errorf("seed %d: %v", seed, d)
 	}
-}
-
-// environment draws a caller's facts and wishes.
-func environment(a reloc.Arch, rnd *rand.Rand) reloc.Env {
-	v := rnd.Uint64()
-	e := reloc.Env{
-		Slots:     reloc.SlotsNear,
-		Return:    fixups.Returns(v & 1),
-		Spill:     v>>1&1 != 0,
-		Data:      v>>2&3 == 0,
-		Short:     v>>4&3 == 0,
-		AllowLost: v>>6&3 == 0,
-		Stop:      fixups.Stop(v >> 8 & 1),
-	}
-	e.ExecuteOnly = v>>9&7 == 0
-	if v>>12&3 != 0 && !a.Info().NearOnly {
-		e.Slots = reloc.SlotsFar
-	}
-	if v>>14&3 == 0 {
-		e.Lang = reloc.LangGo
-	}
-	if v>>16&3 == 0 {
-		e.Dead = fixups.MakeRegSet(fixups.Reg(v>>20&3), fixups.Reg(v>>22&3))
-	}
-	return e
 }
 
 func seeds(f *testing.F) {
