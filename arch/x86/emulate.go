@@ -75,8 +75,10 @@ func (b *planner) emulatePlain() fixups.Reason {
 	return fixups.ReasonNone
 }
 
-// isNop recognises NOP, NOP Ev, PAUSE, ENDBR32 and ENDBR64. 90 with an extended
-// register is an exchange, and 0F 1E with F3 and another operand belongs to the
+// isNop recognises NOP, NOP Ev, PAUSE, ENDBR32 and ENDBR64, and those hint opcodes
+// that with a register operand are nops on every processor (SDM volume 2, table
+// A-3; APM volume 3, table A-3). 90 with an extended register is an exchange, 0F 1A
+// and 0F 1B belong to the bounds, and 0F 1E with F3 and another operand to the
 // shadow stack.
 func (b *planner) isNop() bool {
 	l := b.l
@@ -88,8 +90,13 @@ func (b *planner) isNop() bool {
 		return l.opcodeReg() == 0
 	case 0x11f:
 		return true
+	case 0x118, 0x119, 0x11c, 0x11d:
+		return l.mod() == 3
 	case 0x11e:
-		return l.pfx(pfxF3) && (l.modrm() == 0xfa || l.modrm() == 0xfb)
+		if l.pfx(pfxF3) {
+			return l.modrm() == 0xfa || l.modrm() == 0xfb
+		}
+		return l.mod() == 3
 	}
 	return false
 }

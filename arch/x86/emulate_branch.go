@@ -172,8 +172,7 @@ func (b *planner) emulateIndirect() fixups.Reason {
 	if l.opmap() != 0 || l.opcode() != 0xff || !isCall && l.reg() != 4 {
 		return fixups.ReasonNotEmulated
 	}
-	const notrack = 4 // ds
-	if b.env.IBT == reloc.On && l.seg() != notrack {
+	if b.env.IBT == reloc.On && !b.exempt() {
 		return fixups.ReasonNotEmulated
 	}
 	q := b.begin()
@@ -243,7 +242,11 @@ func (b *planner) address(q *steps, spAdd int64) {
 	if n := l.addrSize(); n < b.word() {
 		q.zext(t6, t6, uint8(8*n))
 	}
-	switch l.seg() {
+	seg := l.seg()
+	if b.isLEA() {
+		seg = 0 // the offset alone is the result (SDM volume 2, LEA)
+	}
+	switch seg {
 	case 5:
 		q.op2(fixups.OpAdd, t6, t6, fixups.R(FSBase))
 		b.p.Needs |= fixups.NeedsSegmentBase

@@ -147,12 +147,18 @@ func (b *planner) extend(m move) {
 	b.bytes(b.l.opcode(), 0xc0)
 }
 
+// canBase reports whether a fault at [n] is the fault at the site. An address that
+// is not canonical is a stack fault if rsp or rbp is the base and a protection
+// fault otherwise (SDM volume 1, 3.7.4 and 3.7.5.1); r12 and r13, which share their
+// encodings, select no stack.
+func canBase(n int) bool { return n != 4 && n != 5 }
+
 // ownDest uses a register that the instruction overwrites, whatever happens, and
 // does not read.
 func (b *planner) ownDest(use *reloc.RegUse) bool {
 	for n := range 16 {
 		r := b.a.general(n)
-		if n != 4 && use.Kills.Has(r) && !use.Reads.Has(r) && b.based(n, true) {
+		if canBase(n) && use.Kills.Has(r) && !use.Reads.Has(r) && b.based(n, true) {
 			b.p.Strategy = fixups.StrategyOwnDest
 			return true
 		}
@@ -164,7 +170,7 @@ func (b *planner) ownDest(use *reloc.RegUse) bool {
 func (b *planner) deadReg(use *reloc.RegUse) bool {
 	for n := range 16 {
 		r := b.a.general(n)
-		if n != 4 && b.isDead(r) && !use.Reads.Has(r) && !use.Writes.Has(r) && b.based(n, false) {
+		if canBase(n) && b.isDead(r) && !use.Reads.Has(r) && !use.Writes.Has(r) && b.based(n, false) {
 			b.p.Strategy = fixups.StrategyDeadReg
 			b.p.Clobbers.Add(r)
 			return true
@@ -178,11 +184,17 @@ func (b *planner) deadReg(use *reloc.RegUse) bool {
 // r11 alone; r10 may hold a static chain and rax the number of vector arguments.
 // Windows leaves rax, r10 and r11. In Go code (internal ABI) all of them can
 // hold arguments.
+//
+// That a site is an entry is the caller's word. That it is a call is seen here:
+// of a branch it is not known whether it leaves for a function.
 func (b *planner) isDead(r fixups.Reg) bool {
 	if b.env.Dead.Has(r) {
 		return true
 	}
 	if b.env.ABI == reloc.ABINone || b.env.Lang == reloc.LangGo {
+		return false
+	}
+	if c := b.in.Class; b.env.ABI == reloc.ABICall && c != fixups.ClassCall && c != fixups.ClassIndirectCall {
 		return false
 	}
 	return r == 11 || b.env.OS == reloc.Windows && (r == RAX || r == 10)
@@ -247,13 +259,15 @@ func (b *planner) lowAddr32() bool {
 }
 
 // addrSizeMatters reports whether the address size is also that of a register
-// operand (MOVDIR64B, ENQCMD, ENQCMDS; also as EVEX) or not allowed (the bound
-// instructions, 0F 1A and 1B).
+// operand (MOVDIR64B, ENQCMD, ENQCMDS; also as EVEX), not allowed (the bound
+// instructions, 0F 1A and 1B), or cuts more than the displacement: BT, BTS, BTR
+// and BTC add the bit offset in their register to the address, which may lead out
+// of the lower 4 GiB (SDM volume 2, BT).
 func (b *planner) addrSizeMatters() bool {
 	op := b.l.opcode()
 	switch b.l.opmap() {
 	case 1:
-		return op == 0x1a || op == 0x1b
+		return op == 0x1a || op == 0x1b || op&0xe7 == 0xa3
 	case 2, 4:
 		return op == 0xf8
 	}
@@ -267,7 +281,7 @@ func (b *planner) addrSizeMatters() bool {
 //	lea rsp,[rsp-zone]  push rsi  mov rsi,address  op [rsi]  pop rsi  lea rsp,[rsp+zone]
 func (b *planner) spill(use *reloc.RegUse) fixups.Reason {
 	n := scratch(use)
-	if !b.env.Spill || n < 0 {
+	if !b.spillable() || n < 0 {
 		return fixups.ReasonNoScratch
 	}
 	b.p.Strategy = fixups.StrategySpill
@@ -313,6 +327,16 @@ func (b *planner) spilled(s fixups.State, zone int64, regs ...int) {
 	}
 	q.mov(fixups.PC(), fixups.SitePlus(b.next()))
 	b.point(s, nil, q.program())
+}
+
+// maxZone is the largest zone that spills skip: it and what lies on it fit every
+// displacement.
+const maxZone = 1 << 30
+
+// spillable reports whether registers may be saved below the zone.
+func (b *planner) spillable() bool {
+	z := b.zone()
+	return b.env.Spill && z >= 0 && z <= maxZone
 }
 
 // zone is how many bytes below the stack pointer belong to the program.

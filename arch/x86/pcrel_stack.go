@@ -130,8 +130,10 @@ func (b *planner) pushRIP() fixups.Reason {
 	b.constant(z, 4)
 	b.point(fixups.StatePart, nil, b.p.Program(load(rax, sp, 8), add(sp, sp, z), next))
 	b.bytes(0x58)
-	b.point(fixups.StateDone, nil, b.p.Program(add(sp, sp, z-8), next))
-	b.moveSP(z - 8)
+	if z != 8 {
+		b.point(fixups.StateDone, nil, b.p.Program(add(sp, sp, z-8), next))
+		b.moveSP(z - 8)
+	}
 	return b.tail(b.next())
 }
 
@@ -168,7 +170,7 @@ func (b *planner) saveRAX(z int64) {
 // imm16 takes it and the zone off again. A shadow stack would object.
 func (b *planner) farJumpRIP() fixups.Reason {
 	z := b.zone()
-	if !b.env.Spill || z > 0x7ff8 || b.l.reg() != 4 || b.env.Lang == reloc.LangGo && z != 0 {
+	if !b.spillable() || z > 0x7ff8 || b.l.reg() != 4 || b.env.Lang == reloc.LangGo && z != 0 {
 		return fixups.ReasonNoScratch
 	}
 	switch b.env.SHSTK {
@@ -176,6 +178,9 @@ func (b *planner) farJumpRIP() fixups.Reason {
 		return fixups.ReasonShadowStack
 	case reloc.Unknown:
 		b.in.Hazards |= fixups.HazardShadowStack.Bit()
+	}
+	if r := b.untracked(); r != fixups.ReasonNone {
+		return r
 	}
 	b.p.Strategy = fixups.StrategySpill
 	b.p.Stack = 8
@@ -194,7 +199,7 @@ func (b *planner) farJumpRIP() fixups.Reason {
 // from signals.
 func (b *planner) farCallRIP() fixups.Reason {
 	z := b.zone()
-	if !b.env.Spill || z < 8 {
+	if !b.spillable() || z < 8 {
 		return fixups.ReasonNoScratch
 	}
 	b.p.Strategy = fixups.StrategySpill
@@ -206,11 +211,17 @@ func (b *planner) farCallRIP() fixups.Reason {
 	if z <= 127 {
 		ret -= 3
 	}
+	if b.noTrack() {
+		ret++
+	}
 	b.calling(ret, z, true)
 	b.bytes(0x58)
 	b.calling(ret, z, false)
 	b.moveSP(z)
 	b.calling(ret, 0, false)
+	if b.noTrack() {
+		b.bytes(0x3e)
+	}
 	b.bytes(0xff, 0x54, 0x24, 0xf8)
 	return b.returned()
 }

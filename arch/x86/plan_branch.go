@@ -41,26 +41,37 @@ func (b *planner) copyZero() {
 	b.bytes(b.in.Bytes[b.l.immOff()+b.l.immLen() : b.in.Len]...)
 }
 
+// copyWide is copyZero with a displacement of 8 bits and without 66, which in
+// 32-bit mode would cut pc to 16 bits in the slot. The prefix 67 stays: it chooses
+// the count register.
+func (b *planner) copyWide(opcode byte) {
+	if b.l.pfx(pfx67) {
+		b.bytes(0x67)
+	}
+	b.bytes(opcode, 0)
+}
+
 // stepJump steps a copy with a zero displacement.
 func (b *planner) stepJump() fixups.Reason {
 	if b.short() {
-		return fixups.ReasonUnknown // ip would be cut to 16 bits in the slot
+		b.copyWide(0xeb)
+	} else {
+		b.copyZero()
 	}
-	b.copyZero()
-	b.guard(b.target())
+	b.guardTarget()
 	b.p.Abort = gotoSite
 	q := b.begin()
 	q.mov(fixups.T(1), fixups.PC())
-	b.stopped(&q, int64(b.p.CopyLen), b.target())
+	b.stopped(&q, int64(b.p.CopyLen))
 	b.p.Post = q.program()
 	return fixups.ReasonNone
 }
 
-// stopped appends: if the copy was stopped at Slot + n, pc := Site + delta. pc is
-// in t1, where it is put first: Site + delta may be an address in the slot.
-func (b *planner) stopped(q *steps, n, delta int64) {
+// stopped appends: if the copy was stopped at Slot + n, go to the target. pc is in
+// t1, where it is put first: the target may be an address in the slot.
+func (b *planner) stopped(q *steps, n int64) {
 	q.atStop(b, n, 1)
-	q.mov(fixups.PC(), fixups.SitePlus(delta))
+	b.setPC(q)
 }
 
 // atStop appends: skip k steps unless t1 is the stop at Slot + n. After a trap pc
@@ -128,16 +139,21 @@ func (b *planner) farCond() fixups.Reason {
 // jumpLoop keeps the opcode, whose displacement has 8 bits, and gives it two
 // long jumps to choose from: fall through to the first, else to the second.
 func (b *planner) jumpLoop() fixups.Reason {
-	if b.short() {
-		return fixups.ReasonUnknown // the branch inside the slot would be cut to 16 bits
-	}
 	b.p.Strategy = fixups.StrategyIsland
-	b.copyZero()
+	if b.short() {
+		b.copyWide(b.l.opcode())
+	} else {
+		b.copyZero()
+	}
 	from := b.off()
 	if r := b.tail(b.next()); r != fixups.ReasonNone {
 		return r
 	}
 	b.p.Code[from-1] = byte(b.off() - from)
+	if b.short() {
+		b.tail16()
+		return fixups.ReasonNone
+	}
 	return b.tail(b.target())
 }
 
@@ -145,10 +161,17 @@ func (b *planner) jumpLoop() fixups.Reason {
 // was. Between trap stops lies another trap, so that a pc that is reported
 // behind the first is not taken for the second.
 func (b *planner) stepCond() fixups.Reason {
+	imm := b.l.immOff()
 	if b.short() {
-		return fixups.ReasonUnknown
+		opcode := 0x70 | b.cond()
+		if b.isLoop() {
+			opcode = b.l.opcode()
+		}
+		b.copyWide(opcode)
+		imm = b.off() - 1
+	} else {
+		b.copyZero()
 	}
-	b.copyZero()
 	n := b.off()
 	b.guard(b.next())
 	stop := b.p.CopyLen
@@ -157,14 +180,15 @@ func (b *planner) stepCond() fixups.Reason {
 		b.bytes(0xcc)
 	}
 	k := b.off()
-	b.p.Code[b.l.immOff()] = byte(k - n)
-	b.guard(b.target())
+	b.p.Code[imm] = byte(k - n)
+	b.guardTarget()
 	b.p.CopyLen = stop
 	b.p.Abort = gotoSite
 	q := b.begin()
 	q.mov(fixups.T(1), fixups.PC())
-	b.stopped(&q, int64(n), b.next())
-	b.stopped(&q, int64(k), b.target())
+	q.atStop(b, int64(n), 1)
+	b.leaveTo(&q)
+	b.stopped(&q, int64(k))
 	b.p.Post = q.program()
 	return fixups.ReasonNone
 }
@@ -185,7 +209,7 @@ func (b *planner) gone(step bool) fixups.Reason {
 		return fixups.ReasonNone
 	}
 	if b.p.Stop == fixups.StopTrap {
-		return fixups.ReasonUnknown
+		return fixups.ReasonNoStop
 	}
 	b.guard(b.next())
 	b.p.Abort = gotoSite

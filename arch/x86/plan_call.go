@@ -17,9 +17,13 @@ func (b *planner) call(step bool) fixups.Reason {
 	}
 	b.p.IsCall = true
 	b.p.Returns = b.env.Return
-	switch slot := b.env.Return == fixups.ReturnsSlot; {
-	case b.short() && (step || slot):
-		return fixups.ReasonUnknown // the return address would be cut to 16 bits
+	slot := b.env.Return == fixups.ReturnsSlot
+	if r := b.slotReturn(); r != fixups.ReasonNone {
+		return r
+	}
+	switch {
+	case step && b.short():
+		return b.stepCall16()
 	case step:
 		return b.stepCall()
 	case slot:
@@ -34,6 +38,16 @@ func (b *planner) call(step bool) fixups.Reason {
 // to the next instruction (SDM volume 2, CALL), which is how code asks for pc.
 func (b *planner) shadowed() bool {
 	return !b.l.has(flagRelImm) || signed(&b.in.Bytes, b.l.immOff(), b.l.immLen()) != 0
+}
+
+// slotReturn refuses a return address in the slot where none may be: Go's runtime
+// looks every return address up, for tracebacks and when it moves stacks, and knows
+// no slot; a call with 16-bit operands would cut it.
+func (b *planner) slotReturn() fixups.Reason {
+	if b.env.Return == fixups.ReturnsSlot && (b.env.Lang == reloc.LangGo || b.short()) {
+		return fixups.ReasonReturnAddress
+	}
+	return fixups.ReasonNone
 }
 
 // original refuses a push in place of a call where the shadow stack would miss
@@ -123,8 +137,16 @@ func (b *planner) pushAndJump16() fixups.Reason {
 }
 
 // callFromSlot calls the target, near by rel32, far through a literal that lies
-// behind the tail, so that the callee returns to the tail.
+// behind the tail, so that the callee returns to the tail. It pushes to the shadow
+// stack, which a call to the next instruction must not.
 func (b *planner) callFromSlot() fixups.Reason {
+	if !b.shadowed() {
+		if b.env.SHSTK == reloc.On {
+			return fixups.ReasonShadowStack
+		} else if b.env.SHSTK == reloc.Unknown {
+			b.in.Hazards |= fixups.HazardShadowStack.Bit()
+		}
+	}
 	b.start()
 	if b.near {
 		b.p.Strategy = fixups.StrategyReEncode
@@ -132,8 +154,11 @@ func (b *planner) callFromSlot() fixups.Reason {
 		b.rel(0, b.target())
 		return b.returned()
 	}
-	if b.env.ExecuteOnly {
+	switch {
+	case b.env.ExecuteOnly:
 		return fixups.ReasonNoScratch
+	case b.tracked():
+		return fixups.ReasonNoReach
 	}
 	b.p.Strategy = fixups.StrategyLiteral
 	b.notrack()
@@ -191,5 +216,32 @@ func (b *planner) stepCall() fixups.Reason {
 	if ret.Kind == fixups.OperandSite {
 		b.lastPoint(fixups.StatePart, fixed)
 	}
+	return fixups.ReasonNone
+}
+
+// stepCall16 is the 32-bit mode's call with 16-bit operands. The copy is a push of
+// two bytes, which faults as the call would; post puts the return address there.
+func (b *planner) stepCall16() fixups.Reason {
+	if r := b.original(); r != fixups.ReasonNone {
+		return r
+	}
+	b.p.Strategy = fixups.StrategyReEncode
+	b.start()
+	b.bytes(0x66, 0x6a, 0)
+	n := int64(b.off())
+	b.guard(b.next())
+	b.p.Abort = gotoSite
+	fix := b.begin()
+	fix.store(b.sp(), fixups.SitePlus(b.next()), 2)
+	b.setPC(&fix)
+	fixed := fix.program()
+	q := b.begin()
+	q.mov(fixups.T(1), fixups.PC())
+	q.atStop(b, n, len(fixed))
+	for i := range fixed {
+		q.add(fixed[i])
+	}
+	b.p.Post = q.program()
+	b.lastPoint(fixups.StatePart, fixed)
 	return fixups.ReasonNone
 }

@@ -6,12 +6,13 @@ import (
 )
 
 // callMem is CALL m with the original return address. The target is read before
-// anything is pushed, since the operand may be the word that the push writes; it
-// then waits on the stack until the jump.
+// the return address is written, since the operand may be that very word; it then
+// waits on the stack until the jump.
 //
-// The short way pushes first. It is right unless the two overlap, and it leaves
-// the word below the stack pointer spoiled if the operand faults, so it is only
-// for code that has no zone there.
+// The short way pushes first. It is right unless the two overlap; where both fault
+// it faults at the push, and the site at the operand ([fixups.Plan.Alias]). It
+// leaves the word below the stack pointer spoiled if the operand faults, so it is
+// only for code that has no zone there.
 func (b *planner) callMem() fixups.Reason {
 	if b.short() {
 		return fixups.ReasonUnknown
@@ -21,7 +22,7 @@ func (b *planner) callMem() fixups.Reason {
 	switch {
 	case b.env.Short && !farRIP && b.l.mod() != 3 && z == 0 && !(b.spBased() && b.disp() < 0):
 		return b.callMemShort()
-	case !b.env.Spill, b.env.Lang == reloc.LangGo:
+	case !b.spillable(), b.env.Lang == reloc.LangGo, b.halfPushed():
 		return fixups.ReasonNoScratch
 	case z == 0:
 		return b.callMemTight(farRIP)
@@ -29,6 +30,52 @@ func (b *planner) callMem() fixups.Reason {
 		return fixups.ReasonNoScratch
 	}
 	return b.callMemZone(farRIP, z)
+}
+
+// halfPushed reports whether the operand is known to overlap the word that the
+// call writes without being it. Once that word is written, the operand could not
+// be restored from the target alone, as unrestored does.
+func (b *planner) halfPushed() bool {
+	if !b.spBased() || b.in.Bytes[b.l.modrmOff()+1]>>3&7|byte(b.l.x()<<3|b.l.x4()<<4) != 4 {
+		return false
+	}
+	w := int64(b.word())
+	d := b.disp()
+	return -2*w < d && d < 0 && d != -w
+}
+
+// toTarget and unrestored are the ways out of a boundary at which the return
+// address has been written, at least in part, with the target in memory at sp + at
+// and the stack pointer depth below R.
+//
+// Forward does what is left. Back is for a fault of the jump, which a target that
+// is not canonical causes: the word gets the target, which is what it held if it
+// is the operand; if it is not, what it held is gone, as the site's call would
+// have it.
+func (b *planner) toTarget(at, depth int64) fixups.Program {
+	w := int64(b.word())
+	q := b.begin()
+	sp, t0, t1 := b.sp(), fixups.T(0), fixups.T(1)
+	q.add64(t0, sp, at)
+	q.load(t0, t0, int(w))
+	q.add64(t1, sp, depth-w)
+	q.store(t1, fixups.SitePlus(b.next()), int(w))
+	q.mov(sp, t1)
+	q.mov(fixups.PC(), t0)
+	return q.program()
+}
+
+func (b *planner) unrestored(at, depth int64) fixups.Program {
+	w := int64(b.word())
+	q := b.begin()
+	sp, t0, t1 := b.sp(), fixups.T(0), fixups.T(1)
+	q.add64(t0, sp, at)
+	q.load(t0, t0, int(w))
+	q.add64(t1, sp, depth-w)
+	q.store(t1, t0, int(w))
+	q.add64(sp, t1, w)
+	q.mov(fixups.PC(), fixups.SitePlus(0))
+	return q.program()
 }
 
 // callMemZone lets the target rest in what becomes the callee's zone:
@@ -41,34 +88,68 @@ func (b *planner) callMemZone(farRIP bool, z int64) fixups.Reason {
 	w := int64(b.word())
 	b.p.Strategy = fixups.StrategySpill
 	b.p.Stack = uint16(2 * w)
-	b.pushTarget(farRIP, z)
-	jump, op := []byte{0xff, 0x64, 0x24}, 1
+	if !b.pushTarget(farRIP, z) {
+		return fixups.ReasonNoScratch
+	}
+	jump, op := [3]byte{0xff, 0x64, 0x24}, 1
 	if z > 128 {
-		jump, op = []byte{0xff, 0xa4, 0x24}, 4
+		jump[1], op = 0xa4, 4
 	}
 	gap := 7 + b.spMoveSize(z) + len(jump) + op
-	notrack := b.env.IBT == reloc.On && b.l.seg() == 4 // the site's own
-	if notrack {
+	if b.noTrack() {
 		gap++
 	}
 	literal := b.pushNext(gap, z+w)
 	b.pushed(z + 2*w)
 	b.bytes(0x8f, 0x84, 0x24)
 	b.constant(z, 4)
-	sp, t0 := b.sp(), fixups.T(0)
-	b.point(fixups.StatePart, nil, b.p.Program(
-		load(t0, sp, int(w)), add(sp, sp, z), mov(fixups.PC(), t0)))
+	b.point(fixups.StatePart, b.unrestored(0, z+w), b.toTarget(0, z+w))
 	b.moveSP(z)
-	b.point(fixups.StatePart,
-		b.p.Program(add(sp, sp, w), mov(fixups.PC(), fixups.SitePlus(0))),
-		b.p.Program(add(t0, sp, -z), load(t0, t0, int(w)), mov(fixups.PC(), t0)))
-	if notrack {
+	b.point(fixups.StatePart, b.unrestored(-z, w), b.toTarget(-z, w))
+	if b.noTrack() {
 		b.bytes(0x3e)
 	}
-	b.bytes(jump...)
+	b.bytes(jump[:]...)
 	b.constant(-z, op)
 	if literal {
 		b.literal(b.next())
+	}
+	return fixups.ReasonNone
+}
+
+// exempt reports whether the site's own branch is exempt from indirect branch
+// tracking by 3E, which kernels do not enable (see tracked). Beside another segment
+// prefix it is not counted on.
+func (b *planner) exempt() bool {
+	if !b.l.pfx(pfxSeg) || b.env.Mode == reloc.ModeKernel {
+		return false
+	}
+	found := false
+	for _, c := range b.in.Bytes[:b.l.legacyEnd()] {
+		switch c {
+		case 0x3e:
+			found = true
+		case 0x26, 0x2e, 0x36, 0x64, 0x65:
+			return false
+		}
+	}
+	return found
+}
+
+// noTrack reports whether a branch in the place of the site's must be exempt.
+// Where tracking is off the prefix means nothing.
+func (b *planner) noTrack() bool { return b.env.IBT != reloc.Off && b.exempt() }
+
+// untracked refuses RET in place of a branch that indirect branch tracking looks
+// after: a target without a landing pad would no longer fault. Where it is not
+// known whether tracking is on, the site says so.
+func (b *planner) untracked() fixups.Reason {
+	switch {
+	case b.noTrack():
+	case b.env.IBT == reloc.On:
+		return fixups.ReasonNoScratch
+	case b.env.IBT == reloc.Unknown:
+		b.in.Hazards |= fixups.HazardLandingPad.Bit()
 	}
 	return fixups.ReasonNone
 }
@@ -86,8 +167,9 @@ func (b *planner) spMoveSize(n int64) int {
 }
 
 // pushTarget pushes the operand, read with the stack pointer at R - z but meant
-// with it at R. A register operand is the stack pointer itself.
-func (b *planner) pushTarget(farRIP bool, z int64) {
+// with it at R. A register operand is the stack pointer itself. False means that
+// the operand cannot be named from there.
+func (b *planner) pushTarget(farRIP bool, z int64) bool {
 	switch {
 	case b.l.mod() == 3 && z != 0:
 		b.saveRAX(z)
@@ -107,28 +189,65 @@ func (b *planner) pushTarget(farRIP bool, z int64) {
 		if z != 0 {
 			b.pushed(z)
 		}
-		b.operandAs(6, z)
+		if !b.operandAs(6, z) {
+			return false
+		}
 	}
 	b.pushed(z + int64(b.word()))
+	return true
 }
 
 // operandAs emits FF /ext with the site's operand. Where that is relative to the
-// stack pointer, which is now spAdd lower, the displacement makes up for it.
-func (b *planner) operandAs(ext byte, spAdd int64) {
+// stack pointer, which is now spAdd lower, the displacement makes up for it: it is
+// false if no displacement can, or no instruction is that long. An address of 32
+// bits or less wraps as the site's does.
+//
+// The prefix 66, which a near branch in 64-bit mode ignores on the processors for
+// which there is a plan, would make a push one of 16 bits: it is left out, and
+// with it every REX prefix that it made void.
+func (b *planner) operandAs(ext byte, spAdd int64) bool {
 	l := b.l
 	m := l.modrmOff()
-	at := b.off() + m
+	from := b.off()
+	b.branchPrefixes()
+	at := b.off()
 	switch {
 	case l.has(flagRIPRel):
-		b.copyRIP()
-	case l.has(flagSIB) && l.rmFieldSIB(b.in.Bytes[m+1]) == 4 && spAdd != 0:
-		b.bytes(b.in.Bytes[:m]...)
+		b.ripOperand()
+	case b.spBased() && spAdd != 0:
+		d := b.disp() + spAdd
+		if d != int64(int32(d)) && l.addrSize() == 8 {
+			return false
+		}
 		b.bytes(0x80|l.modrm()&0x3f, b.in.Bytes[m+1])
-		b.constant(b.disp()+spAdd, 4)
+		b.constant(d, 4)
 	default:
-		b.bytes(b.in.Bytes[:b.in.Len]...)
+		b.bytes(b.in.Bytes[m:b.in.Len]...)
 	}
 	b.p.Code[at] = b.p.Code[at]&^0x38 | ext<<3
+	return b.off()-from <= longest
+}
+
+// legacyEnd is the offset behind the legacy prefixes and void REX prefixes of a
+// legacy or REX2 encoding.
+func (l *layout) legacyEnd() int {
+	if l.enc() == encREX2 || l.pfx(pfxREX) {
+		return l.prefixOff()
+	}
+	return l.opcodeOff()
+}
+
+// branchPrefixes emits what stands before ModRM of a branch, in 64-bit mode
+// without 66 and void REX prefixes.
+func (b *planner) branchPrefixes() {
+	l := b.l
+	last := l.legacyEnd()
+	for _, c := range b.in.Bytes[:last] {
+		if !b.a.m64 || c != 0x66 && c&0xf0 != 0x40 {
+			b.bytes(c)
+		}
+	}
+	b.bytes(b.in.Bytes[last:l.modrmOff()]...)
 }
 
 // rmFieldSIB is the base that a SIB byte names.
@@ -138,25 +257,32 @@ func (l *layout) rmFieldSIB(sib byte) int { return int(sib&7) | l.b()<<3 | l.b4(
 // spare nothing either: return address and target lie one above the other, and
 // RET takes the target.
 //
-//	push m  push [rsp]  mov [rsp+word],next  ret
+//	lea rsp,[rsp-word]  push m  mov [rsp+word],next  ret
+//
+// The word of the return address is left alone until the target is below it. The
+// stack pointer as the target is no operand in memory and is simply pushed twice.
 func (b *planner) callMemTight(farRIP bool) fixups.Reason {
+	if r := b.untracked(); r != fixups.ReasonNone {
+		return r
+	}
 	w := int64(b.word())
 	b.p.Strategy = fixups.StrategySpill
 	b.p.Stack = uint16(2 * w)
-	b.pushTarget(farRIP, 0)
-	b.bytes(0xff, 0x34, 0x24)
-	b.pushed(2 * w)
+	if b.l.mod() == 3 {
+		b.pushTarget(false, 0)
+		b.bytes(0xff, 0x34, 0x24)
+		b.pushed(2 * w)
+	} else if !b.pushTarget(farRIP, w) {
+		return fixups.ReasonNoScratch
+	}
 	b.bytes(0xc7, 0x44, 0x24, byte(w))
 	b.abs(4, b.next())
 	if w == 8 {
-		b.pushed(2 * w)
+		b.point(fixups.StatePart, b.unrestored(0, 2*w), b.toTarget(0, 2*w))
 		b.bytes(0xc7, 0x44, 0x24, byte(w)+4)
 		b.reloc(fixups.Reloc{Addend: b.next(), Size: 4, Bits: 32, Shift: 32, Check: fixups.CheckSigned})
 	}
-	sp, t0 := b.sp(), fixups.T(0)
-	b.point(fixups.StatePart,
-		b.p.Program(add(sp, sp, 2*w), mov(fixups.PC(), fixups.SitePlus(0))),
-		b.p.Program(load(t0, sp, int(w)), add(sp, sp, w), mov(fixups.PC(), t0)))
+	b.point(fixups.StatePart, b.unrestored(0, 2*w), b.toTarget(0, 2*w))
 	b.bytes(0xc3)
 	return fixups.ReasonNone
 }
@@ -167,14 +293,14 @@ func (b *planner) callMemShort() fixups.Reason {
 	b.p.Strategy = fixups.StrategyReEncode
 	b.p.Alias = true
 	b.start()
-	gap := int(b.in.Len)
-	if b.spBased() {
-		gap = b.l.modrmOff() + 6
-	}
-	literal := b.pushNext(gap, 0)
+	literal := b.pushNext(0, 0)
 	b.pushed(w)
-	b.operandAs(4, w)
+	from := b.off()
+	if !b.operandAs(4, w) {
+		return fixups.ReasonNoScratch
+	}
 	if literal {
+		b.p.Code[from-4] = byte(b.off() - from)
 		b.literal(b.next())
 	}
 	return fixups.ReasonNone

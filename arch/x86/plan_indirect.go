@@ -10,13 +10,11 @@ import (
 const transfers = copyable | fixups.Hazards(1<<fixups.HazardPushesPC|1<<fixups.HazardReadsPC)
 
 // indirect moves JMP r/m and the returns. None of them depends on where it
-// stands, except by a rip-relative operand. IRET and what leaves to another
-// privilege are not among them.
+// stands, except by a rip-relative operand, so copies are right on every processor,
+// whatever it takes a 66 prefix for. IRET and what leaves to another privilege are
+// not among them.
 func (b *planner) indirect(step bool) fixups.Reason {
 	if r := b.hazards(transfers); r != fixups.ReasonNone {
-		return r
-	}
-	if r := b.vendor(); r != fixups.ReasonNone {
 		return r
 	}
 	if b.l.opmap() != 0 {
@@ -39,9 +37,12 @@ func (b *planner) indirect(step bool) fixups.Reason {
 		return b.gone(step)
 	case step:
 		if b.p.Stop == fixups.StopTrap {
-			return fixups.ReasonUnknown
+			return fixups.ReasonNoStop
 		}
 		return b.scratchStep()
+	}
+	if r := b.vendor(); r != fixups.ReasonNone {
+		return r
 	}
 	return b.farJumpRIP()
 }
@@ -60,9 +61,10 @@ func (b *planner) indirectCall(step bool) fixups.Reason {
 	b.p.IsCall = true
 	b.p.Returns = b.env.Return
 	slot := b.env.Return == fixups.ReturnsSlot
+	if r := b.slotReturn(); r != fixups.ReasonNone {
+		return r
+	}
 	switch {
-	case b.short() && (step || slot):
-		return fixups.ReasonUnknown
 	case step:
 		return b.stepIndirectCall()
 	case slot:
@@ -80,8 +82,11 @@ func (b *planner) indirectCall(step bool) fixups.Reason {
 // stepIndirectCall steps the call itself. It leaves Slot + n as the return
 // address, in both stacks, and post puts it right.
 func (b *planner) stepIndirectCall() fixups.Reason {
-	if b.p.Stop == fixups.StopTrap {
-		return fixups.ReasonUnknown
+	switch {
+	case b.p.Stop == fixups.StopTrap:
+		return fixups.ReasonNoStop
+	case b.short() && b.env.SHSTK == reloc.On:
+		return fixups.ReasonShadowStack
 	}
 	if b.l.has(flagRIPRel) && !b.near && !b.l.pfx(pfx67) {
 		if r := b.scratchStep(); r != fixups.ReasonNone {
@@ -103,7 +108,11 @@ func (b *planner) stepIndirectCall() fixups.Reason {
 	for i := range b.p.Post {
 		q.add(b.p.Post[i])
 	}
-	q.store(b.sp(), fixups.SitePlus(b.next()), b.word())
+	size := b.word()
+	if b.short() {
+		size = 2
+	}
+	q.store(b.sp(), fixups.SitePlus(b.next()), size)
 	if b.env.SHSTK == reloc.On {
 		q.add(fixups.Step{Op: fixups.OpShPop, Dst: fixups.T(2)})
 		q.add(fixups.Step{Op: fixups.OpShPush, A: fixups.SitePlus(b.next())})

@@ -45,8 +45,14 @@ func (b *planner) reencode(step bool) fixups.Reason {
 // copyRIP emits the instruction with its displacement, behind which an immediate
 // may follow, as a field.
 func (b *planner) copyRIP() {
+	b.bytes(b.in.Bytes[:b.l.modrmOff()]...)
+	b.ripOperand()
+}
+
+// ripOperand emits what copyRIP does from ModRM on.
+func (b *planner) ripOperand() {
 	d := b.l.dispOff()
-	b.bytes(b.in.Bytes[:d]...)
+	b.bytes(b.in.Bytes[b.l.modrmOff():d]...)
 	lo, hi := b.min, b.max
 	b.rel(int(b.in.Len)-d-4, b.target())
 	if b.l.pfx(pfx67) {

@@ -74,7 +74,7 @@ var jumpCode = []struct {
 	{"call [rsp+8]", "ff542408", "488d642480" + "ffb42488000000" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "04004000127f0000", spill},
 	{"call rsp", "ffd4", "488d642480" + "50" + "488d842488000000" + "48870424" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "02004000127f0000", spill},
 	{"call rsp, kernel", "ffd4", "54" + "ff3424" + "c744240802004000" + "c744240c127f0000" + "c3", reloc.Env{Spill: true, Mode: reloc.ModeKernel}},
-	{"call [rax+8], kernel", "ff5008", "ff7008" + "ff3424" + "c744240803004000" + "c744240c127f0000" + "c3", reloc.Env{Spill: true, Mode: reloc.ModeKernel}},
+	{"call [rax+8], kernel", "ff5008", "488d6424f8" + "ff7008" + "c744240803004000" + "c744240c127f0000" + "c3", reloc.Env{Spill: true, Mode: reloc.ModeKernel}},
 	{"call rel", "e800010000", "ff350e000000" + "ff250000000005014000127f0000" + "05004000127f0000", none},
 	{"call rel, execute only", "e800010000", "6805004000" + "c7442404127f0000" + "488d642480" + "6805014000" + "c7442404127f0000" + "c28000", reloc.Env{ExecuteOnly: true, Spill: true}},
 	{"call rel slot", "e800010000", "ff150e000000" + "ff250000000005004000127f0000" + "05014000127f0000", slot},
@@ -160,7 +160,7 @@ func TestJumpCode32(t *testing.T) {
 		{"16-bit call", "66e81000", "66680400" + "66e90c00", none},
 		{"16-bit jmp", "66ebfe", "66e9fdff", none},
 		{"16-bit je", "667410", "660f840e00" + "e9f9ff3f10", none},
-		{"call [esp+4]", "ff542404", "ff742404" + "ff3424" + "c744240404004000" + "c3", spill},
+		{"call [esp+4]", "ff542404", "8d6424fc" + "ffb42408000000" + "c744240404004000" + "c3", spill},
 	} {
 		tt.env.Forms = fixups.FormJump.Bit()
 		p, _, err := planOf(t, I386, testSite32, tt.site, tt.env)
@@ -193,7 +193,8 @@ func TestRefusals(t *testing.T) {
 		{"c7f800000000", reloc.Env{Forms: jump}, fixups.ReasonTransaction},
 		{"66e800000000", reloc.Env{}, fixups.ReasonVendor},
 		{"667400", reloc.Env{}, fixups.ReasonVendor},
-		{"66c3", reloc.Env{}, fixups.ReasonVendor},
+		{"66c3", reloc.Env{Forms: emulate}, fixups.ReasonVendor},
+		{"66ff2500010000", reloc.Env{Forms: jump, Spill: true, Zone: reloc.Bytes{Set: true}}, fixups.ReasonVendor},
 		{"9d", reloc.Env{Forms: jump}, fixups.ReasonUnknown},
 		{"cf", reloc.Env{}, fixups.ReasonUnknown},
 		{"48cf", reloc.Env{}, fixups.ReasonUnknown},
@@ -204,7 +205,7 @@ func TestRefusals(t *testing.T) {
 		{"ffd4", reloc.Env{Forms: jump}, fixups.ReasonNoScratch},
 		{"ff10", reloc.Env{Forms: jump, Short: true}, fixups.ReasonNoScratch},
 		{"eb00", reloc.Env{Forms: jump, ExecuteOnly: true}, fixups.ReasonNoScratch},
-		{"c3", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonUnknown},
+		{"c3", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonNoStop},
 	} {
 		_, _, err := planOf(t, AMD64, testSite, tt.site, tt.env)
 		if err != tt.want {

@@ -19,6 +19,8 @@ func (b *planner) leave(delta int64) fixups.Reason {
 		b.relAt(off+1, 0, delta)
 	case b.env.ExecuteOnly:
 		return b.leaveByStack(delta)
+	case b.tracked():
+		return fixups.ReasonNoReach
 	default:
 		b.notrack()
 		b.p.Code = append(b.p.Code, 0xff, 0x25, 0, 0, 0, 0)
@@ -37,6 +39,12 @@ func (b *planner) leaveSize() int {
 	}
 	return tailFar
 }
+
+// tracked reports whether indirect branch tracking sees every indirect branch:
+// kernels do not enable the prefix that exempts one (SDM volume 1, 17.3.3 and
+// IA32_S_CET.NO_TRACK_EN), so there is no way out of a far slot to an address that
+// is no landing pad.
+func (b *planner) tracked() bool { return b.env.Mode == reloc.ModeKernel && b.env.IBT == reloc.On }
 
 // notrack exempts an indirect branch of our own from indirect branch tracking:
 // the site's target need not be a landing pad. Where it is not known whether
@@ -65,7 +73,7 @@ func (b *planner) leaveByStack(delta int64) fixups.Reason {
 	zone := b.zone()
 	stack, known := b.stackAtTail()
 	switch {
-	case !b.env.Spill || zone > 0x7ff8 || !known:
+	case !b.spillable() || zone > 0x7ff8 || !known:
 		return fixups.ReasonNoScratch
 	case b.env.SHSTK == reloc.On:
 		return fixups.ReasonShadowStack
@@ -133,13 +141,48 @@ func (b *planner) tail(delta int64) fixups.Reason {
 	return b.leave(delta)
 }
 
+// tail16 is the way out to the target of a branch in 32-bit mode that cuts it to 16
+// bits.
+func (b *planner) tail16() {
+	b.doneTarget()
+	b.p.Tail = fixups.TailJump
+	b.bytes(0x66, 0xe9)
+	b.rel16(b.target())
+}
+
+// doneTarget is done for the target, cut to 16 bits if the branch does that.
+func (b *planner) doneTarget() {
+	if !b.short() {
+		b.done(b.target())
+		return
+	}
+	b.point(fixups.StateDone, nil, b.p.Program(
+		zext(fixups.T(0), fixups.SitePlus(b.target()), 16), mov(fixups.PC(), fixups.T(0))))
+}
+
+// guardTarget is guard for the target of the branch.
+func (b *planner) guardTarget() {
+	if !b.short() {
+		b.guard(b.target())
+		return
+	}
+	b.p.CopyLen = uint16(b.off())
+	if b.env.Stop == fixups.StopTrap {
+		b.doneTarget()
+		b.p.Tail = fixups.TailTrap
+		b.bytes(0xcc)
+		return
+	}
+	b.tail16()
+}
+
 // guard ends the code of the step form. Where a trap stops the copy it is that
 // trap; else it catches threads that nobody steps, and needs no scratch: a slot
-// that cannot be read gets a trap.
+// that cannot be read, or that no branch leaves, gets a trap.
 func (b *planner) guard(delta int64) {
 	b.done(delta)
 	b.p.CopyLen = uint16(b.off())
-	if b.env.Stop == fixups.StopTrap || !b.near && b.env.ExecuteOnly {
+	if b.env.Stop == fixups.StopTrap || !b.near && (b.env.ExecuteOnly || b.tracked()) {
 		b.p.Tail = fixups.TailTrap
 		b.bytes(0xcc)
 		return
