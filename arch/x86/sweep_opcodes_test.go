@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"github.com/xol-go/xol/internal/testenv"
 )
 
 // TestSweepOpcodes goes through every opcode of every map in both modes: all
@@ -42,13 +44,7 @@ type generator struct {
 
 func newGenerator(t *testing.T) *generator {
 	t.Helper()
-	seed := rand.Uint64()
-	if v := os.Getenv("XOL_SEED"); v != "" {
-		var err error
-		if seed, err = strconv.ParseUint(v, 0, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := testenv.Seed(t)
 	g := &generator{s: newSweeper(t), rnd: rand.New(rand.NewPCG(seed, 0)), thin: thinning}
 	switch v := os.Getenv("XOL_THIN"); {
 	case v != "":
@@ -57,7 +53,6 @@ func newGenerator(t *testing.T) *generator {
 		g.thin = 1
 	}
 	g.s.register = newRegisterSweep(t)
-	t.Logf("XOL_SEED=%#x", seed)
 	return g
 }
 
