@@ -37,7 +37,7 @@ var readmeFamilies = []struct {
 	{"| `jmp` through a register or memory, `ret` | yes | yes; rip-relative far: with `Spill` | yes |", "enpqNF",
 		"ffe0 ff20 c3 c20800 ff2500100000", "ffe0 ff20 c3 c20800"},
 	{"| far `jmp`, far `ret` | – | yes | yes |", "nfpqNF", "ff28 cb", "ff28 cb ea785634120800"},
-	{"| branches with a 66 prefix, 386 | yes | yes | – |", "enfpq", "", "66e90000 660f840000 66e80000"},
+	{"| direct branches with a 66 prefix, 386 | yes | yes | yes |", "enfpqNF", "", "66e90000 660f840000 66e80000"},
 	{"| `xbegin` | yes, as an immediate abort | – | – |", "e", "c7f800000000", "c7f800000000"},
 	{"| rest of TSX, `mov ss`, far `call`, `iret`, `int`, `syscall`, `sysenter`, `ud2`, privileged instructions | – | – | – |", "",
 		"0f01d5 c6f800 8ed0 ff18 cf cd80 0f05 0f34 0f0b f4 fa e410 0f01f8", "0f01d5 8ed0 ff18 9a785634120800 cf cd80 0f34 0f0b f4 fa e410"},
