@@ -29,6 +29,8 @@ func environments(a reloc.Arch) []reloc.Env {
 		{Slots: near, Return: fixups.ReturnsSlot},
 		{Slots: near, Spill: true, Stop: fixups.StopTrap},
 		{Slots: near, Data: true, Short: true},
+		{Slots: near, Spill: true, ExecuteOnly: true, Mode: reloc.ModeKernel, IBT: reloc.On},
+		{Slots: near, Biased: true, SHSTK: reloc.On, Vendor: reloc.VendorIntel},
 	}
 	if a.Info().NearOnly {
 		return envs
@@ -39,6 +41,10 @@ func environments(a reloc.Arch) []reloc.Env {
 		reloc.Env{Slots: far, Spill: true},
 		reloc.Env{Slots: far, Spill: true, Short: true, Lang: reloc.LangGo},
 		reloc.Env{Slots: far, Data: true, AllowLost: true},
+		reloc.Env{Slots: far, Spill: true, ExecuteOnly: true, SHSTK: reloc.Off},
+		reloc.Env{Slots: far, Spill: true, ExecuteOnly: true, Mode: reloc.ModeKernel, Return: fixups.ReturnsSlot},
+		reloc.Env{Slots: far, Spill: true, Biased: true, IBT: reloc.On, Zone: reloc.Bytes{N: 256, Set: true}},
+		reloc.Env{Slots: far, Spill: true, Vendor: reloc.VendorIntel, SHSTK: reloc.On, OS: reloc.Windows, ABI: reloc.ABIEntry},
 		reloc.Env{Slots: far, Dead: fixups.MakeRegSet(2, 8, 13), Stop: fixups.StopTrap},
 	)
 }
