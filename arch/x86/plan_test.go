@@ -75,6 +75,13 @@ var jumpCode = []struct {
 	{"call rsp", "ffd4", "488d642480" + "50" + "488d842488000000" + "48870424" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "02004000127f0000", spill},
 	{"call rsp, kernel", "ffd4", "54" + "ff3424" + "c744240802004000" + "c744240c127f0000" + "c3", reloc.Env{Spill: true, Mode: reloc.ModeKernel}},
 	{"call [rax+8], kernel", "ff5008", "488d6424f8" + "ff7008" + "c744240803004000" + "c744240c127f0000" + "c3", reloc.Env{Spill: true, Mode: reloc.ModeKernel}},
+	{"call [rsp+16], 66", "66ff542410", "488d642480" + "ffb42490000000" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "05004000127f0000", reloc.Env{Spill: true, Vendor: reloc.VendorIntel}},
+	{"call [rax], 66, void rex", "4166ff10", "488d642480" + "ff30" + "ff3513000000" + "8f842480000000" + "488da42480000000" + "ff642480" + "04004000127f0000", reloc.Env{Spill: true, Vendor: reloc.VendorIntel}},
+	{"call [rip], 66, near, kernel", "66ff1500010000", "488d6424f8" + "ff35fc00f0ff" + "c744240807004000" + "c744240c127f0000" + "c3", reloc.Env{Slots: reloc.SlotsNear, Spill: true, Vendor: reloc.VendorIntel, Mode: reloc.ModeKernel}},
+	{"call notrack [rax]", "3eff10", "488d642480" + "3eff30" + "ff3514000000" + "8f842480000000" + "488da42480000000" + "3eff642480" + "03004000127f0000", reloc.Env{Spill: true, IBT: reloc.On}},
+	{"call [r12], short", "41ff1424", "ff3504000000" + "41ff2424" + "04004000127f0000", reloc.Env{Short: true, Mode: reloc.ModeKernel}},
+	{"call [rsp+16], short", "ff542410", "ff3507000000" + "ffa42418000000" + "04004000127f0000", reloc.Env{Short: true, Mode: reloc.ModeKernel}},
+	{"push, zone 8", "ff3500010000", "488d6424f8" + "50" + "48a106014000127f0000" + "4889842408000000" + "58" + "ff250000000006004000127f0000", reloc.Env{Spill: true, Zone: reloc.Bytes{N: 8, Set: true}}},
 	{"call rel", "e800010000", "ff350e000000" + "ff250000000005014000127f0000" + "05004000127f0000", none},
 	{"call rel, execute only", "e800010000", "6805004000" + "c7442404127f0000" + "488d642480" + "6805014000" + "c7442404127f0000" + "c28000", reloc.Env{ExecuteOnly: true, Spill: true}},
 	{"call rel slot", "e800010000", "ff150e000000" + "ff250000000005004000127f0000" + "05014000127f0000", slot},
@@ -206,6 +213,25 @@ func TestRefusals(t *testing.T) {
 		{"ff10", reloc.Env{Forms: jump, Short: true}, fixups.ReasonNoScratch},
 		{"eb00", reloc.Env{Forms: jump, ExecuteOnly: true}, fixups.ReasonNoScratch},
 		{"c3", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonNoStop},
+		{"ffe0", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonNoStop},
+		{"ff2500010000", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonNoStop},
+		{"ff10", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonNoStop},
+		{"ff9424ffffff7f", reloc.Env{Forms: jump, Spill: true}, fixups.ReasonNoScratch},
+		{"ff9424f8ffff7f", reloc.Env{Forms: jump, Short: true, Mode: reloc.ModeKernel}, fixups.ReasonNoScratch},
+		{"3e3e3e3e3e3e3e3e3e3e3eff542408", reloc.Env{Forms: jump, Spill: true, IBT: reloc.Off}, fixups.ReasonNoScratch},
+		{"ff5424fc", reloc.Env{Forms: jump, Spill: true}, fixups.ReasonNoScratch},
+		{"ff13", reloc.Env{Forms: jump, Spill: true, Zone: reloc.Bytes{N: math.MaxInt32, Set: true}}, fixups.ReasonNoScratch},
+		{"e800000000", reloc.Env{Forms: jump, Return: fixups.ReturnsSlot, SHSTK: reloc.On}, fixups.ReasonShadowStack},
+		{"e800000000", reloc.Env{Forms: jump, Return: fixups.ReturnsSlot, SHSTK: reloc.On, Slots: reloc.SlotsNear}, fixups.ReasonShadowStack},
+		{"e800010000", reloc.Env{Return: fixups.ReturnsSlot, Lang: reloc.LangGo, Forms: step | jump}, fixups.ReasonReturnAddress},
+		{"90", reloc.Env{Forms: jump, Mode: reloc.ModeKernel, IBT: reloc.On}, fixups.ReasonNoReach},
+		{"7410", reloc.Env{Forms: jump, Mode: reloc.ModeKernel, IBT: reloc.On}, fixups.ReasonNoReach},
+		{"e800010000", reloc.Env{Forms: jump, Mode: reloc.ModeKernel, IBT: reloc.On, Return: fixups.ReturnsSlot}, fixups.ReasonNoReach},
+		{"ff10", reloc.Env{Forms: jump, Mode: reloc.ModeKernel, IBT: reloc.On, Spill: true}, fixups.ReasonNoScratch},
+		{"ff2500010000", reloc.Env{Forms: jump, IBT: reloc.On, SHSTK: reloc.Off, Spill: true}, fixups.ReasonNoScratch},
+		{"480b0500010000", reloc.Env{Forms: jump, ABI: reloc.ABICall}, fixups.ReasonNoScratch},
+		{"480b0500010000", reloc.Env{Forms: jump, Dead: fixups.MakeRegSet(RBP)}, fixups.ReasonNoScratch},
+		{"f2480f2c2d00010000", reloc.Env{Forms: jump, AllowLost: true}, fixups.ReasonNoScratch},
 	} {
 		_, _, err := planOf(t, AMD64, testSite, tt.site, tt.env)
 		if err != tt.want {
@@ -447,7 +473,7 @@ func checkPlan(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc.P
 	if env.Slots == reloc.SlotsFar && a.m64 && !p.Far {
 		t.Error("a far slot is not in reach")
 	}
-	if env.SHSTK == reloc.On && p.IsCall && p.Form == fixups.FormJump && p.Returns == fixups.ReturnsOriginal && in.Target != in.Next() {
+	if env.SHSTK == reloc.On && p.IsCall && p.Form == fixups.FormJump && p.Returns == fixups.ReturnsOriginal && (&planner{in: in, l: lay(in)}).shadowed() {
 		t.Error("a call that the shadow stack misses")
 	}
 }
