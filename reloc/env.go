@@ -173,14 +173,19 @@ func (e *Env) ZoneOf(info *Info) (zone, kept int) {
 	return zone, max(kept, zone)
 }
 
-// ruledOut are the hazards of protections that are known to be off. An ISA has
-// one kind of shadow stack and one of landing pads, so its switch is the one that
-// is set.
-func (e *Env) ruledOut() (h fixups.Hazards) {
-	if e.SHSTK == Off || e.GCS == Off {
+// ruledOut are the hazards of protections that are known to be off.
+func (e *Env) ruledOut(g Guards) (h fixups.Hazards) {
+	var stack, pads Switch
+	switch g {
+	case GuardsCET:
+		stack, pads = e.SHSTK, e.IBT
+	case GuardsGCS:
+		stack, pads = e.GCS, e.BTI
+	}
+	if stack == Off {
 		h |= fixups.HazardShadowStack.Bit()
 	}
-	if e.IBT == Off || e.BTI == Off {
+	if pads == Off {
 		h |= fixups.HazardLandingPad.Bit()
 	}
 	return h

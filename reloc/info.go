@@ -28,10 +28,22 @@ type Info struct {
 
 	Zones []Zone // first row that matches holds
 
+	Guards Guards // which switches of Env speak of this ISA
+
 	// NeedsContext: the ISA has exclusive windows or suffix words, so a plan
 	// made without Env.Code carries the hazard context-unknown.
 	NeedsContext bool
 }
+
+// Guards are the protections of control flow that an ISA has.
+type Guards uint8
+
+// The kinds.
+const (
+	GuardsNone Guards = iota
+	GuardsCET         // shadow stack and indirect branch tracking: Env.SHSTK, Env.IBT
+	GuardsGCS         // guarded control stack and branch targets: Env.GCS, Env.BTI
+)
 
 // Branch is a direct branch that the ISA has.
 type Branch struct {

@@ -19,7 +19,7 @@ func Analyze(in *Insn, a Arch, code []byte, pc uint64, env *Env) error {
 
 func context(in *Insn, a Arch, env *Env) error {
 	if env != nil {
-		in.Hazards &^= env.ruledOut()
+		in.Hazards &^= env.ruledOut(a.Info().Guards)
 	}
 	if env == nil || env.Code == nil {
 		if a.Info().NeedsContext {

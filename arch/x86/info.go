@@ -11,6 +11,7 @@ const nearSpan = 1<<31 - 4096
 
 var infoAMD64 = reloc.Info{
 	Name:     "amd64",
+	Guards:   reloc.GuardsCET,
 	ELF:      62, // EM_X86_64
 	Bits:     64,
 	MinLen:   1,
@@ -31,6 +32,7 @@ var infoAMD64 = reloc.Info{
 
 var infoI386 = reloc.Info{
 	Name:     "386",
+	Guards:   reloc.GuardsCET,
 	ELF:      3, // EM_386
 	Bits:     32,
 	MinLen:   1,

@@ -22,6 +22,8 @@ func newEncoder(f format, a reloc.Arch, t *fixups.Table, colour bool) siteEncode
 		return &jsonEncoder{arch: a, meta: t}
 	case formatJSONL:
 		return &jsonEncoder{arch: a, meta: t, lines: true}
+	case formatCount:
+		return &countEncoder{arch: a}
 	}
 	return &textEncoder{arch: a, paint: painter(colour)}
 }

@@ -18,6 +18,7 @@ const (
 	formatJSON
 	formatJSONL
 	formatBinary
+	formatCount
 )
 
 func outputFlags() []cli.Flag {
@@ -30,13 +31,13 @@ func outputFlags() []cli.Flag {
 
 func parseFormat(c *cli.Command) (format, error) {
 	n, f := 0, formatText
-	for name, v := range map[string]format{"json": formatJSON, "jsonl": formatJSONL, "binary": formatBinary} {
+	for name, v := range map[string]format{"json": formatJSON, "jsonl": formatJSONL, "binary": formatBinary, "count": formatCount} {
 		if c.Bool(name) {
 			n, f = n+1, v
 		}
 	}
 	if n > 1 {
-		return 0, usagef("--json, --jsonl and --binary exclude each other")
+		return 0, usagef("--json, --jsonl, --binary and --count exclude each other")
 	}
 	return f, nil
 }

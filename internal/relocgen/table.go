@@ -52,6 +52,7 @@ func tableVerb(s *Streams) *cli.Command {
 			flag("returns", "only return instructions"),
 			&cli.StringFlag{Name: "only", Usage: "only `WHICH` sites: fixups (not plain copies) or refused (no plan)", Category: "which sites"},
 			&cli.StringFlag{Name: "slot", Usage: "show all code as placed in a slot at `ADDR`"},
+			&cli.BoolFlag{Name: "count", Usage: "print how many sites have a plan in each form, and why not", Category: "output"},
 			&cli.BoolFlag{Name: "binary", Usage: "write the binary table (.rfx)", Category: "output"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress line", Category: "output"},
 		}, envFlags(), outputFlags()),
@@ -124,7 +125,7 @@ func (j *job) prepare(c *cli.Command, f format, colour bool) error {
 	if !ok {
 		return inputErr(fmt.Errorf("%s: no port for %s", j.file.Path, j.file.Arch))
 	}
-	j.arch, j.text = a, f != formatBinary
+	j.arch, j.text = a, f != formatBinary && f != formatCount
 	j.w.env.Biased = j.file.Type == elf.ET_DYN // loaded anywhere
 	err := parseDead(c, &j.w.env.Dead, a.Info().Regs)
 	if err != nil {
