@@ -192,6 +192,8 @@ func (b *planner) emulateMemory() fixups.Reason {
 	switch op := b.l.opcode(); {
 	case ok:
 		b.emulateMove(&q, m)
+	case b.movsxd16():
+		return fixups.ReasonVendor
 	case b.l.opmap() != 0:
 		return fixups.ReasonNotEmulated
 	case op == 0x8d:

@@ -130,6 +130,9 @@ func (b *planner) move() (m move, ok bool) {
 	case 0x089, 0x08b:
 		m.size, m.load, m.plain = m.wide, l.opcode() == 0x8b, true
 	case 0x063:
+		if b.movsxd16() && b.env.Vendor != reloc.VendorIntel {
+			return m, false
+		}
 		m.size, m.sign = min(4, m.wide), true
 	case 0x1b6, 0x1be:
 		m.size, m.sign = 1, l.opcode() == 0xbe
@@ -139,6 +142,13 @@ func (b *planner) move() (m move, ok bool) {
 		return m, false
 	}
 	return m, !m.plain || !l.pfx(pfxF2|pfxF3|pfxLock)
+}
+
+// movsxd16 reports whether the instruction is MOVSXD with 16-bit operands. Intel's
+// processors read two bytes (SDM volume 2, MOVSXD); APM volume 3 has a source of 32
+// bits only.
+func (b *planner) movsxd16() bool {
+	return b.a.m64 && b.l.opmap() == 0 && b.l.opcode() == 0x63 && b.l.opSize() == 2
 }
 
 // isLEA reports whether the instruction only computes the address.
