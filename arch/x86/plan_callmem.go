@@ -9,10 +9,8 @@ import (
 // the return address is written, since the operand may be that very word; it then
 // waits on the stack until the jump.
 //
-// The short way pushes first. It is right unless the two overlap; where both fault
-// it faults at the push, and the site at the operand ([fixups.Plan.Alias]). It
-// leaves the word below the stack pointer spoiled if the operand faults, so it is
-// only for code that has no zone there.
+// The short way is right unless the two overlap. It leaves that word spoiled if it
+// is left in between, so it is only for code that has no zone there.
 func (b *planner) callMem() fixups.Reason {
 	if b.short() {
 		return fixups.ReasonUnknown
@@ -287,21 +285,30 @@ func (b *planner) callMemTight(farRIP bool) fixups.Reason {
 	return fixups.ReasonNone
 }
 
-// callMemShort pushes first and reads the target after: shorter, and restricted.
+// callMemShort reads the target twice, so it needs no room but the word that the
+// call writes, and is restricted to operands that do not overlap it:
+//
+//	push m  mov [rsp],next  jmp m
+//
+// PUSH reads the operand and then writes the word, as the call does, so the faults
+// come in the order of the site's. From then on neither faults.
 func (b *planner) callMemShort() fixups.Reason {
 	w := int64(b.word())
 	b.p.Strategy = fixups.StrategyReEncode
 	b.p.Alias = true
 	b.start()
-	literal := b.pushNext(0, 0)
+	b.operandAs(6, 0)
 	b.pushed(w)
-	from := b.off()
+	b.bytes(0xc7, 0x04, 0x24)
+	b.abs(4, b.next())
+	b.pushed(w)
+	if w == 8 {
+		b.bytes(0xc7, 0x44, 0x24, 0x04)
+		b.reloc(fixups.Reloc{Addend: b.next(), Size: 4, Bits: 32, Shift: 32, Check: fixups.CheckSigned})
+		b.pushed(w)
+	}
 	if !b.operandAs(4, w) {
 		return fixups.ReasonNoScratch
-	}
-	if literal {
-		b.p.Code[from-4] = byte(b.off() - from)
-		b.literal(b.next())
 	}
 	return fixups.ReasonNone
 }
