@@ -68,7 +68,7 @@ type ABI uint8
 const (
 	ABINone  ABI = iota
 	ABIEntry     // first instruction of a function
-	ABICall      // a call, or a branch to a function
+	ABICall      // a call; nothing is dead where the site is none
 )
 
 // Mode is the privilege the site runs with.

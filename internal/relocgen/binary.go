@@ -136,7 +136,7 @@ func (j *job) newPart(room int) *binaryPart {
 	for i := range b.recent {
 		b.recent[i] = &cachedShape{key: [2]uint64{^uint64(0), ^uint64(0)}} // no instruction has this key
 	}
-	if j.pick.all() && j.slot == nil && !j.arch.Info().NeedsContext {
+	if j.pick.all() && j.slot == nil && !j.arch.Info().NeedsContext && !b.env.ExecuteOnly {
 		b.shaper, _ = j.arch.(reloc.Shaper)
 	}
 	return b
