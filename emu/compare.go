@@ -57,7 +57,12 @@ type check struct {
 // Limit returns the row of the capability table that restricts how plans of a
 // form are compared with the site, nil if there is none.
 func (w *Worker) Limit(form fixups.Form) *Limit {
-	return FindLimit(w.t, w.limits, w.site.code, &w.site.insn, form)
+	for _, l := range w.site.rows {
+		if l.Forms == 0 || l.Forms.Has(form) {
+			return l
+		}
+	}
+	return nil
 }
 
 // Reaches returns the slot arenas that a plan for the site can be put in.

@@ -52,26 +52,19 @@ func ClassSet(classes ...fixups.Class) Classes {
 	return s
 }
 
-// FindLimit returns the first row that matches an instruction, nil if the
-// oracle can be believed for plans of that form. in may be nil: then only keys
-// are looked at.
-func FindLimit(t *Target, rows []Limit, code []byte, in *reloc.Insn, form fixups.Form) *Limit {
+// AppendLimits appends the rows that match an instruction, in their order, to
+// dst. in may be nil: then only keys are looked at.
+func AppendLimits(dst []*Limit, t *Target, rows []Limit, code []byte, in *reloc.Insn) []*Limit {
 	key := t.Key(code)
 	for i := range rows {
 		r := &rows[i]
-		if r.Forms != 0 && !r.Forms.Has(form) {
-			continue
+		switch {
+		case key&r.Mask != r.Value:
+		case r.Classes != 0 && (in == nil || r.Classes>>in.Class&1 == 0):
+		case r.Hazards != 0 && (in == nil || in.Hazards&r.Hazards == 0):
+		default:
+			dst = append(dst, r)
 		}
-		if key&r.Mask != r.Value {
-			continue
-		}
-		if r.Classes != 0 && (in == nil || r.Classes>>in.Class&1 == 0) {
-			continue
-		}
-		if r.Hazards != 0 && (in == nil || in.Hazards&r.Hazards == 0) {
-			continue
-		}
-		return r
 	}
-	return nil
+	return dst
 }

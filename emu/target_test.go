@@ -182,14 +182,24 @@ func TestOperandAgrees(t *testing.T) {
 	}
 }
 
-func TestFindLimit(t *testing.T) {
+// first is what [emu.Worker.Limit] does with the rows of a site.
+func first(rows []*emu.Limit, f fixups.Form) *emu.Limit {
+	for _, l := range rows {
+		if l.Forms == 0 || l.Forms.Has(f) {
+			return l
+		}
+	}
+	return nil
+}
+
+func TestAppendLimits(t *testing.T) {
 	rows := []emu.Limit{
 		{Name: "class", Verdict: emu.Unsupported, Classes: emu.ClassSet(fixups.ClassTrap)},
 		{Name: "hazard", Verdict: emu.Suspect, Hazards: fixups.HazardVendor.Bit()},
 		{Name: "form", Verdict: emu.Unsupported, Mask: emu.X86MaskOp, Value: emu.X86Op(0, 0x9d), Forms: fixups.FormEmulate.Bit()},
 	}
 	find := func(code []byte, class fixups.Class, h fixups.Hazards, f fixups.Form) string {
-		if l := emu.FindLimit(emu.AMD64, rows, code, &reloc.Insn{Class: class, Hazards: h}, f); l != nil {
+		if l := first(emu.AppendLimits(nil, emu.AMD64, rows, code, &reloc.Insn{Class: class, Hazards: h}), f); l != nil {
 			return l.Name
 		}
 		return ""

@@ -1,7 +1,6 @@
 package emu
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,6 +25,7 @@ type Worker struct {
 	info    *reloc.Info
 	cpu     CPU
 	limits  []Limit
+	rows    []*Limit // storage of site.rows
 	rnd     rng
 	choices [128]choice       // kinds of register values
 	pool    [noisePool]uint64 // of values for words whose use is unknown
@@ -65,7 +65,8 @@ type site struct {
 	code []byte // Len bytes
 	insn reloc.Insn
 	op   Operand
-	n    int // states
+	rows []*Limit // that match it
+	n    int      // states
 }
 
 // runs are the inputs and outputs of a batch.
@@ -154,10 +155,16 @@ func (w *Worker) mapRing(a Arena) (ring, error) {
 	if err != nil {
 		return ring{}, fmt.Errorf("emu: arena %s: %w", a.Name, err)
 	}
-	for i := range p.Live {
-		p.Live[i] = w.t.Fill
-	}
+	repeat(p.Live, w.t.Fill)
 	return ring{arena: a, page: p}, nil
+}
+
+// repeat fills b with v, in copies that double: a lap of a ring is a megabyte.
+func repeat(b []byte, v byte) {
+	b[0] = v
+	for n := 1; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
+	}
 }
 
 // fill gives a watched page random contents.
@@ -210,9 +217,7 @@ func (w *Worker) dropExtra() error {
 // translations of the ring are dropped and the canary is asked.
 func (w *Worker) reserve(r *ring) (uint64, error) {
 	if r.next+slotSpan > len(r.page.Live) {
-		for i := range r.page.Live {
-			r.page.Live[i] = w.t.Fill
-		}
+		repeat(r.page.Live, w.t.Fill)
 		if err := w.cpu.Forget(r.page.Addr, len(r.page.Live)); err != nil {
 			return 0, err
 		}
@@ -299,9 +304,9 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 }
 
 // extraPage maps a page for an operand or, with exec, for a site at a fixed
-// address, unless there is memory already. Only what has to be executed may be:
-// the emulator does not survive the translation of everything that a wild branch
-// can find in data.
+// address, unless there is memory already. Only what has to be executed may be,
+// and holds no random bytes: the emulator does not survive the translation of
+// everything that a branch can find there.
 func (w *Worker) extraPage(addr uint64, exec bool) (*Page, error) {
 	addr &^= 4095
 	prot := ProtRead | ProtWrite
@@ -313,13 +318,11 @@ func (w *Worker) extraPage(addr uint64, exec bool) (*Page, error) {
 	if exec {
 		prot |= ProtExec
 	}
-	var keep []byte
 	if old != nil {
 		i := slices.Index(w.extra, old)
 		if i < 0 {
 			return nil, fmt.Errorf("emu: %#x is data", addr)
 		}
-		keep = bytes.Clone(old.Base)
 		w.extra = slices.Delete(w.extra, i, i+1)
 		if err := w.cpu.Unmap(addr); err != nil {
 			return nil, err
@@ -330,9 +333,9 @@ func (w *Worker) extraPage(addr uint64, exec bool) (*Page, error) {
 		return nil, err
 	}
 	w.extra = append(w.extra, p)
-	if keep != nil {
-		copy(p.Base, keep)
-		copy(p.Live, keep)
+	if exec {
+		repeat(p.Base, w.t.Fill)
+		repeat(p.Live, w.t.Fill)
 		return p, nil
 	}
 	w.fill(p)
@@ -340,8 +343,10 @@ func (w *Worker) extraPage(addr uint64, exec bool) (*Page, error) {
 }
 
 func (w *Worker) setSite(in *reloc.Insn) error {
-	w.site = site{pc: in.PC, code: in.Raw(), insn: *in, op: w.t.Operand(in.Raw())}
+	w.site = site{pc: in.PC, insn: *in, op: w.t.Operand(in.Raw())}
 	w.site.code = w.site.insn.Raw()
+	w.site.rows = AppendLimits(w.rows[:0], w.t, w.limits, w.site.code, &w.site.insn)
+	w.rows = w.site.rows
 	return nil
 }
 

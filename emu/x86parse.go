@@ -69,7 +69,7 @@ func (p *x86Parts) key() uint64 {
 	return uint64(p.opcode) | uint64(p.modrm)<<8 | uint64(p.opmap)<<16 | uint64(p.enc)<<24 | uint64(p.prefixes)<<32
 }
 
-var x86PrefixBits = map[byte]uint16{0x66: X86P66, 0x67: X86P67, 0xf2: X86PF2, 0xf3: X86PF3, 0xf0: X86PLock,
+var x86PrefixBits = [256]uint16{0x66: X86P66, 0x67: X86P67, 0xf2: X86PF2, 0xf3: X86PF3, 0xf0: X86PLock,
 	0x64: X86PFS, 0x65: X86PGS, 0x2e: X86PSeg, 0x36: X86PSeg, 0x3e: X86PSeg, 0x26: X86PSeg}
 
 func parseX86(code []byte, m64 bool) (p x86Parts) {
@@ -78,7 +78,7 @@ func parseX86(code []byte, m64 bool) (p x86Parts) {
 	for len(b) > 0 {
 		if m64 && b[0]&0xf0 == 0x40 {
 			p.rex, void = b[0]&15, b[0] == 0x40
-		} else if bit, ok := x86PrefixBits[b[0]]; ok {
+		} else if bit := x86PrefixBits[b[0]]; bit != 0 {
 			if p.rex != 0 || void {
 				p.prefixes |= X86PVoidREX
 			}

@@ -24,6 +24,7 @@ type verifier struct {
 	env  reloc.Env
 	in   reloc.Insn
 	res  emu.Result
+	code [6]byte
 	n    int
 }
 
@@ -40,7 +41,8 @@ func (v *verifier) one(s int) error {
 	if err != nil {
 		return err
 	}
-	code := [6]byte{0x48, 0x05}
+	code := &v.code
+	code[0], code[1] = 0x48, 0x05
 	v.n++
 	binary.LittleEndian.PutUint32(code[2:], uint32(v.n)&0xffffff)
 	in := &v.in

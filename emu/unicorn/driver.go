@@ -59,12 +59,12 @@ func newDriver(e *engine, states int) (*driver, error) {
 	for i := range e.t.Words {
 		w := &e.t.Words[i]
 		d.m.mask[i] = C.uint64_t(^uint64(0) >> (64 - w.Bits))
-		if w.Const || w.ReadOnly || w.Reg == e.t.Flags || w.Reg == fixups.RegPC {
+		switch {
+		case w.Reg == e.t.Flags:
+			d.m.mask[i], d.m.value[i] = C.uint64_t(^e.t.FlagsFixed), C.uint64_t(e.t.FlagsSet)
+		case w.Const || w.ReadOnly || w.Reg == fixups.RegPC:
 			d.m.keep[i] = 1
 			d.m.value[i] = C.uint64_t(w.Value)
-			if w.Reg == e.t.Flags {
-				d.m.value[i] = C.uint64_t(e.t.FlagsSet)
-			}
 		}
 	}
 	return d, nil

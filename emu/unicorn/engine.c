@@ -452,7 +452,7 @@ uint64_t xu_driver(xu *x, const xu_ring *site, const xu_ring *slot, uint32_t cas
 			for (uint32_t q = 0; q < x->nwords; q++) {
 				rnd ^= rnd << 13, rnd ^= rnd >> 7, rnd ^= rnd << 17;
 				if (!m->keep[q])
-					w[q] = rnd & m->mask[q];
+					w[q] = (rnd & m->mask[q]) | m->value[q];
 				else
 					w[q] = m->value[q];
 			}

@@ -69,8 +69,8 @@ typedef struct {
 } xu_ring;
 
 typedef struct {
-	uint64_t mask[XU_MAX_WORDS], value[XU_MAX_WORDS], data;
-	uint8_t keep[XU_MAX_WORDS];  // words that are not random
+	uint64_t mask[XU_MAX_WORDS], value[XU_MAX_WORDS], data;  // random bits and others
+	uint8_t keep[XU_MAX_WORDS];                               // words that are only value
 	uint64_t *in, *out, *out2;
 	xu_line *lines, *got, *got2;
 	uint32_t *first, cap;
