@@ -211,3 +211,62 @@ func TestStep16(t *testing.T) {
 		}
 	}
 }
+
+// Where the operand of a call is the word that the call writes, what is there is
+// put back before the site runs again, and the call is finished from what was read.
+func TestCallOverItsOperand(t *testing.T) {
+	const r, target, next = 0x7fff_0000_1000, 0x1122334455667788, testSite + 4
+	kernel := reloc.Env{Forms: fixups.FormJump.Bit(), Spill: true, Mode: reloc.ModeKernel}
+	user := reloc.Env{Forms: fixups.FormJump.Bit(), Spill: true}
+	for _, tt := range []struct {
+		env    reloc.Env
+		sp, at []uint64 // at the points behind the write: the stack pointer, where the target is
+	}{
+		{kernel, []uint64{r - 16, r - 16}, []uint64{r - 16, r - 16}},
+		{user, []uint64{r - 136, r - 8}, []uint64{r - 136, r - 136}},
+	} {
+		p, _, err := planOf(t, AMD64, testSite, "ff5424f8", tt.env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i := range p.Points {
+			pt := &p.Points[i]
+			if pt.State != fixups.StatePart {
+				continue
+			}
+			for _, back := range []bool{false, true} {
+				s := newState()
+				s.regs[RSP], s.regs[fixups.RegPC] = tt.sp[n], testFar+uint64(pt.Off)
+				put(s, tt.at[n], target)
+				put(s, r-8, 0xbad)
+				q, sp, pc, word := pt.Forward, uint64(r-8), uint64(target), uint64(next)
+				if back {
+					q, sp, pc, word = pt.Back, r, testSite, target
+				}
+				var tmp fixups.Temps
+				err := fixups.Run(q, s, &fixups.Bases{Site: testSite, Slot: testFar}, &tmp, 64)
+				if err != nil || s.regs[RSP] != sp || s.regs[fixups.RegPC] != pc || get(s, r-8) != word {
+					t.Errorf("point %d, back %v: rsp %#x pc %#x word %#x, %v", pt.Off, back, s.regs[RSP], s.regs[fixups.RegPC], get(s, r-8), err)
+				}
+			}
+			n++
+		}
+		if n != len(tt.sp) {
+			t.Errorf("%d points behind the write, want %d", n, len(tt.sp))
+		}
+	}
+}
+
+func put(s *state, addr, v uint64) {
+	for i := range uint64(8) {
+		s.mem[addr+i] = byte(v >> (8 * i))
+	}
+}
+
+func get(s *state, addr uint64) (v uint64) {
+	for i := range uint64(8) {
+		v |= uint64(s.mem[addr+i]) << (8 * i)
+	}
+	return v
+}
