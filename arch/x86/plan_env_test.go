@@ -270,3 +270,21 @@ func get(s *state, addr uint64) (v uint64) {
 	}
 	return v
 }
+
+// A bit offset in a register may lead out of the lower 4 GiB.
+func TestLowBitString(t *testing.T) {
+	for _, tt := range []struct {
+		code string
+		want error
+	}{
+		{"4c0fa32db5621d00", fixups.ReasonNoScratch},
+		{"4c0fab2db5621d00", fixups.ReasonNoScratch},
+		{"4c0fb32db5621d00", fixups.ReasonNoScratch},
+		{"4c0fbb2db5621d00", fixups.ReasonNoScratch},
+		{"480fba25b5621d0005", nil}, // an immediate stays in the operand
+	} {
+		if _, _, err := planOf(t, AMD64, 0xb0429f40, tt.code, reloc.Env{Forms: fixups.FormJump.Bit()}); err != tt.want {
+			t.Errorf("%s: %v, want %v", tt.code, err, tt.want)
+		}
+	}
+}
