@@ -5,7 +5,7 @@ import "testing"
 // benchTable is a table as a program gives it: four plain instructions of a
 // few lengths, then a call.
 func benchTable(n int) *Table {
-	t := &Table{Arch: "amd64", File: "f", Base: 0x1000}
+	t := &Table{Arch: "amd64", File: "f", Base: 0x1000, Layout: Layout{Bits: 64}}
 	pc := uint64(0x1000)
 	for i := range n {
 		var e Entry

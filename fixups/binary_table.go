@@ -3,8 +3,13 @@ package fixups
 import "fmt"
 
 // AppendBinary appends t in the binary format. Texts are not stored. The error
-// wraps [ErrEncode]: entries that overlap, have no bytes, or are malformed.
+// wraps [ErrEncode]: entries that overlap, have no bytes, or are malformed, and a
+// Layout without Bits. The format has to state the width of a word, and one that
+// is taken for granted would be wrong for a table that comes from JSONL.
 func (t *Table) AppendBinary(dst []byte) ([]byte, error) {
+	if t.Layout.Bits == 0 {
+		return dst, fmt.Errorf("%w: Layout.Bits of the table is not set", ErrEncode)
+	}
 	e := NewEncoder(t)
 	for i := range t.Entries {
 		if err := e.Add(&t.Entries[i]); err != nil {

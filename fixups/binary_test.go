@@ -73,10 +73,10 @@ func checkFind(t *testing.T, v *View, want *Table) {
 func TestBinaryEdges(t *testing.T) {
 	one := func(pc uint64) Entry { return Entry{PC: pc, Len: 1, Bytes: []byte{0x90}, Class: ClassPlain} }
 	for _, entries := range [][]Entry{nil, {one(0)}, {one(^uint64(0) - 1)}, {one(0), one(1), one(1 << 63), one(^uint64(0) - 1)}} {
-		want := &Table{Arch: "x", Entries: entries}
+		want := &Table{Arch: "x", Entries: entries, Layout: Layout{Bits: 64}}
 		checkTableEqual(t, open(t, encode(t, want)).Table(), want)
 	}
-	v := open(t, encode(t, &Table{}))
+	v := open(t, encode(t, &Table{Layout: Layout{Bits: 64}}))
 	if _, ok := v.Find(0); ok {
 		t.Error("found something in an empty table")
 	}
@@ -128,18 +128,18 @@ func TestEncoderRefuses(t *testing.T) {
 	} {
 		e := ok
 		change(&e)
-		table := &Table{Entries: []Entry{{PC: 0xffe, Len: 2, Bytes: []byte{0x66, 0x90}}, e}}
+		table := &Table{Layout: Layout{Bits: 64}, Entries: []Entry{{PC: 0xffe, Len: 2, Bytes: []byte{0x66, 0x90}}, e}}
 		if _, err := table.AppendBinary(nil); !errors.Is(err, ErrEncode) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, l := range []Layout{{Align: 3}, {Align: 16}, {Bits: 16}, {Placing: Placing{Insn: 2}}} {
+	for _, l := range []Layout{{}, {Align: 1}, {Bits: 64, Align: 3}, {Bits: 64, Align: 16}, {Bits: 16}, {Bits: 64, Placing: Placing{Insn: 2}}} {
 		if _, err := (&Table{Layout: l}).AppendBinary(nil); !errors.Is(err, ErrEncode) {
 			t.Errorf("%+v: %v", l, err)
 		}
 	}
 	for _, gaps := range [][]Range{{{Addr: 1}}, {{Addr: ^uint64(0), Size: 2}}, {{Addr: 5, Size: 2}, {Addr: 6, Size: 1}}} {
-		if _, err := (&Table{Gaps: gaps}).AppendBinary(nil); !errors.Is(err, ErrEncode) {
+		if _, err := (&Table{Gaps: gaps, Layout: Layout{Bits: 64}}).AppendBinary(nil); !errors.Is(err, ErrEncode) {
 			t.Errorf("%v: %v", gaps, err)
 		}
 	}
@@ -181,7 +181,7 @@ func plainEntry(pc uint64, b ...byte) Entry {
 
 // TestEncoderFastPath writes the same sites by shapes and by entries.
 func TestEncoderFastPath(t *testing.T) {
-	want := &Table{Arch: "amd64", File: "f", Base: 0x1000}
+	want := &Table{Arch: "amd64", File: "f", Base: 0x1000, Layout: Layout{Bits: 64}}
 	e := NewEncoder(want)
 	a, b := branch(0x1000, 100), branch(0x1000, 5000)
 	call, err := e.Shape(&a, &b)

@@ -56,7 +56,7 @@ type Table struct {
 	File    string
 	BuildID string // hex, "" if none
 	Base    uint64 // lowest PT_LOAD address
-	Layout  Layout // not part of JSON, where arch says it
+	Layout  Layout // JSONL has none, nor JSON if Bits is 0; AppendBinary asks for Bits
 	Entries []Entry
 	Gaps    []Range // executable bytes about which nothing is said
 }
@@ -96,4 +96,10 @@ type Layout struct {
 	Bits    uint8 // width of a word: 64 or 32; 0 means 64
 	Align   uint8 // alignment of instructions, bytes: 1, 2, 4 or 8; 0 means 1
 	Placing       // byte orders of code and data
+}
+
+// valid reports whether all fields are in range.
+func (l Layout) valid() bool {
+	return (l.Bits == 0 || l.Bits == 32 || l.Bits == 64) && (l.Align == 0 || accessSize(l.Align)) &&
+		l.Insn <= BigEndian && l.Data <= BigEndian
 }

@@ -110,7 +110,7 @@ func ExampleRun() {
 
 // A table is written once and used where it lies.
 func ExampleOpenBinary() {
-	table := fixups.Table{Arch: "amd64", File: "prog", Entries: []fixups.Entry{
+	table := fixups.Table{Arch: "amd64", File: "prog", Layout: fixups.Layout{Bits: 64}, Entries: []fixups.Entry{
 		{PC: 0x1000, Len: 1, Bytes: []byte{0x90}, Class: fixups.ClassPlain, Func: "main"},
 		{PC: 0x1001, Len: 2, Bytes: []byte{0xeb, 0x10}, Class: fixups.ClassBranch, HasTarget: true, Target: 0x1013, Func: "main", At: 1},
 	}}

@@ -34,7 +34,18 @@ func (t *Table) AppendJSONHead(dst []byte) []byte {
 	}
 	dst = append(dst, `,"base":`...)
 	dst = appendQuotedAddr(dst, t.Base)
+	if t.Layout.Bits != 0 {
+		dst = t.Layout.appendJSON(append(dst, `,"layout":`...))
+	}
 	return append(dst, `,"sites":[`...)
+}
+
+func (l Layout) appendJSON(dst []byte) []byte {
+	dst = strconv.AppendUint(append(dst, `{"bits":`...), uint64(l.Bits), 10)
+	dst = strconv.AppendUint(append(dst, `,"align":`...), uint64(max(l.Align, 1)), 10)
+	dst = append(append(dst, `,"insn":"`...), l.Insn.String()...)
+	dst = append(append(dst, `","data":"`...), l.Data.String()...)
+	return append(dst, `"}`...)
 }
 
 // AppendJSONTail appends the part of the document behind its last site: the

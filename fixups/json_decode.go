@@ -32,7 +32,8 @@ func DecodeJSON(data []byte, regs func(arch string) (RegNames, bool)) (*Table, e
 
 // DecodeJSONL reads sites, one JSON object a line, as [Table.AppendJSONL]
 // writes them. All of them must be of one architecture; the table has no more
-// than that and its entries. The rules are those of [DecodeJSON].
+// than that and its entries: without a Layout, which the caller has to set before
+// [Table.AppendBinary]. The rules are those of [DecodeJSON].
 func DecodeJSONL(r io.Reader, regs func(arch string) (RegNames, bool)) (*Table, error) {
 	t := &Table{}
 	var names RegNames
@@ -68,13 +69,21 @@ func registers(regs func(string) (RegNames, bool), arch string) (RegNames, error
 // through parseAddr.
 type (
 	jsonTable struct {
-		Version int        `json:"version"`
-		Arch    string     `json:"arch"`
-		File    string     `json:"file"`
-		BuildID string     `json:"buildid"`
-		Base    jsonAddr   `json:"base"`
-		Sites   []jsonSite `json:"sites"`
-		Gaps    []jsonGap  `json:"gaps"`
+		Version int         `json:"version"`
+		Arch    string      `json:"arch"`
+		File    string      `json:"file"`
+		BuildID string      `json:"buildid"`
+		Base    jsonAddr    `json:"base"`
+		Layout  *jsonLayout `json:"layout"`
+		Sites   []jsonSite  `json:"sites"`
+		Gaps    []jsonGap   `json:"gaps"`
+	}
+
+	jsonLayout struct {
+		Bits  uint8  `json:"bits"`
+		Align uint8  `json:"align"`
+		Insn  string `json:"insn"`
+		Data  string `json:"data"`
 	}
 
 	jsonGap struct {

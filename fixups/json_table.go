@@ -16,6 +16,11 @@ func (d *jsonTable) table(regs func(string) (RegNames, bool)) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{Arch: d.Arch, File: d.File, BuildID: d.BuildID, Base: uint64(d.Base)}
+	if d.Layout != nil {
+		if t.Layout, err = d.Layout.layout(); err != nil {
+			return nil, err
+		}
+	}
 	for i := range d.Sites {
 		if err := t.appendSite(&d.Sites[i], names); err != nil {
 			return nil, fmt.Errorf("site %d: %w", i+1, err)
@@ -25,6 +30,26 @@ func (d *jsonTable) table(regs func(string) (RegNames, bool)) (*Table, error) {
 		t.Gaps = append(t.Gaps, Range{Addr: uint64(g.Addr), Size: g.Size})
 	}
 	return t, nil
+}
+
+func (j *jsonLayout) layout() (Layout, error) {
+	l := Layout{Bits: j.Bits, Align: j.Align}
+	if l.Bits == 0 || l.Align == 0 || !l.valid() {
+		return l, fmt.Errorf("layout of %d bits, alignment %d", j.Bits, j.Align)
+	}
+	var err1, err2 error
+	l.Insn, err1 = parseEnd(j.Insn)
+	l.Data, err2 = parseEnd(j.Data)
+	return l, errors.Join(err1, err2)
+}
+
+func parseEnd(s string) (End, error) {
+	for e := range BigEndian + 1 {
+		if s == e.String() {
+			return e, nil
+		}
+	}
+	return 0, fmt.Errorf("byte order %q is not le or be", s)
 }
 
 // appendSite adds s, which must be of t's architecture and lie behind the

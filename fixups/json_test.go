@@ -48,6 +48,9 @@ func TestJSONRoundTrip(t *testing.T) {
 			t.Fatalf("%v\n%s", err, doc)
 		}
 		checkTableEqual(t, got, want)
+		if got.Layout != want.Layout {
+			t.Fatalf("layout %+v, want %+v", got.Layout, want.Layout)
+		}
 		if again := got.AppendJSON(nil, testRegs); !bytes.Equal(again, doc) {
 			t.Fatal("a second encoding differs")
 		}
@@ -143,6 +146,33 @@ func TestJSONRefuses(t *testing.T) {
 		}
 		if _, err := DecodeJSON([]byte(doc), testRegsOf); !errors.Is(err, ErrJSON) {
 			t.Errorf("%s instead of %s: %v", c[1], c[0], err)
+		}
+	}
+}
+
+// TestJSONToBinary: what a 32-bit table says of its words and byte orders
+// survives the way through JSON; without it no binary table is written.
+func TestJSONToBinary(t *testing.T) {
+	want := &Table{Arch: "amd64", Layout: Layout{Bits: 32, Align: 4, Placing: Placing{Insn: BigEndian}}, Entries: []Entry{plainEntry(0x1000, 1, 2, 3, 4)}}
+	got, err := DecodeJSON(want.AppendJSON(nil, testRegs), testRegsOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(encode(t, got), encode(t, want)) {
+		t.Error("the binary table differs after JSON")
+	}
+	lines, err := DecodeJSONL(bytes.NewReader(want.AppendJSONL(nil, testRegs)), testRegsOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lines.AppendBinary(nil); !errors.Is(err, ErrEncode) || !strings.Contains(err.Error(), "Layout.Bits") {
+		t.Errorf("without a layout: %v", err)
+	}
+	for _, l := range []string{`{}`, `{"bits":64,"align":1,"insn":"le"}`, `{"bits":0,"align":1,"insn":"le","data":"le"}`, `{"bits":16,"align":1,"insn":"le","data":"le"}`,
+		`{"bits":64,"align":3,"insn":"le","data":"le"}`, `{"bits":64,"align":1,"insn":"me","data":"le"}`} {
+		doc := strings.Replace(jsonDoc, `"sites"`, `"layout":`+l+`,"sites"`, 1)
+		if _, err := DecodeJSON([]byte(doc), testRegsOf); !errors.Is(err, ErrJSON) {
+			t.Errorf("%s: %v", l, err)
 		}
 	}
 }

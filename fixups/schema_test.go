@@ -179,7 +179,7 @@ func allObjects(root *schema) map[string]*schema {
 // TestSchemaFields: schema and reader know the same fields.
 func TestSchemaFields(t *testing.T) {
 	objects := allObjects(readSchema(t))
-	for name, x := range map[string]any{"table": jsonTable{}, "gap": jsonGap{}, "site": jsonSite{}, "form": jsonForm{},
+	for name, x := range map[string]any{"table": jsonTable{}, "layout": jsonLayout{}, "gap": jsonGap{}, "site": jsonSite{}, "form": jsonForm{},
 		"reloc": jsonReloc{}, "reach": jsonReach{}, "point": jsonPoint{}, "escape": jsonEscape{}} {
 		var tags []string
 		for f := range reflect.TypeOf(x).NumField() {

@@ -127,7 +127,7 @@ func longPlain(b []byte, n int) []byte {
 
 // longInsn is a table whose first two instructions are one, of 240+240 bytes.
 func longInsn(t *testing.T) []byte {
-	tab := &fixups.Table{Arch: "a", Layout: fixups.Layout{Align: 8}}
+	tab := &fixups.Table{Arch: "a", Layout: fixups.Layout{Bits: 64, Align: 8}}
 	for i := range 3 {
 		tab.Entries = append(tab.Entries, fixups.Entry{PC: uint64(240 * i), Len: 240, Bytes: make([]byte, 240), Class: fixups.ClassPlain})
 	}
