@@ -227,6 +227,10 @@ func (w *Worker) judgePlan(t *Tally, in *reloc.Insn, p *fixups.Plan, env *reloc.
 	for _, arena := range reaches {
 		var r Result
 		err := w.Check(&r, p, env, Placement{Arena: arena, Interrupt: opt.Interrupt})
+		if errors.Is(err, fixups.ErrReach) && env.Biased && p.Far {
+			t.Add(w.immovable(p, err), p, in.Class)
+			continue
+		}
 		if errors.Is(err, fixups.ErrReach) {
 			// The reach is about the slot alone; a field may still be too far from
 			// what it names.
@@ -242,4 +246,12 @@ func (w *Worker) judgePlan(t *Tally, in *reloc.Insn, p *fixups.Plan, env *reloc.
 		}
 	}
 	return nil
+}
+
+// immovable is the result of a far plan, made for addresses of an object file,
+// that cannot be placed where the object was loaded.
+func (w *Worker) immovable(p *fixups.Plan, err error) *Result {
+	d := &Diff{Arch: w.t.Arch, PC: w.site.pc, Bytes: bytes.Clone(w.site.code), Form: p.Form,
+		List: []Difference{{What: "load bias", Text: err.Error()}}}
+	return &Result{Verdict: Mismatch, Diff: d}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/emu"
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
@@ -315,6 +316,35 @@ func TestBitString(t *testing.T) {
 				t.Errorf("%d states, %d faults", res.States, res.Faults)
 			}
 		})
+	}
+}
+
+// unbiased plans as if every address were final.
+type unbiased struct{ reloc.Arch }
+
+func (a unbiased) Plan(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) error {
+	e := *env
+	e.Biased = false
+	return a.Arch.Plan(p, in, &e)
+}
+
+// TestBiased: a plan that depends on where an object file has its data is seen.
+func TestBiased(t *testing.T) {
+	for _, tt := range []struct {
+		arch reloc.Arch
+		bad  bool
+	}{{x86.AMD64, false}, {unbiased{x86.AMD64}, true}} {
+		w := newWorker(t, x86.AMD64.Info())
+		var tally emu.Tally
+		envs := []reloc.Env{{Biased: true, Spill: true}}
+		// movaps xmm0, [rip+0x200000]: the data page of the arena, or the same in
+		// the first megabytes of an object file.
+		if reason, err := w.JudgeCode(&tally, tt.arch, unhex(t, "0f280500002000"), envs, emu.Options{States: 4}); reason != nil || err != nil {
+			t.Fatal(reason, err)
+		}
+		if bad := tally.Mismatches() > 0; bad != tt.bad || tally.Plans == 0 {
+			t.Errorf("%T: %d of %d plans are wrong: %v", tt.arch, tally.Mismatches(), tally.Plans, tally.Diffs)
+		}
 	}
 }
 
