@@ -25,7 +25,7 @@
 //
 // # Long runs
 //
-//	go test -run TestSoak -v -soak=10m -soakfile=/usr/bin/python3
+//	XOL_SWEEP=1 go test -run TestSoak -v -soak=10m -soakfile=/usr/bin/python3
 //	go test -run '^$' -bench Ratio -benchtime 20x
 //	go test -fuzz FuzzEquivalent ./fuzz
 package unicorn
