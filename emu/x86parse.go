@@ -37,6 +37,8 @@ const (
 	X86PGS
 	X86PSeg     // cs ss ds es
 	X86PVoidREX // a REX that is not directly before the opcode
+	X86PRexR    // a REX with R
+	X86PImm8    // CMPPS and its like: an immediate above 7
 )
 
 // A key is opcode, ModRM (for RET imm16 the high byte of the immediate), map, encoding and prefixes, from the lowest bits up.
@@ -97,6 +99,12 @@ func parseX86(code []byte, m64 bool) (p x86Parts) {
 		b = b[1:]
 	}
 	p.parseOpcode(b, m64)
+	if p.enc == X86Legacy && p.rex&4 != 0 {
+		p.prefixes |= X86PRexR
+	}
+	if p.enc == X86Legacy && p.opmap == 1 && p.opcode == 0xc2 && code[len(code)-1] > 7 {
+		p.prefixes |= X86PImm8
+	}
 	return p
 }
 
