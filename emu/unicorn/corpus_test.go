@@ -149,6 +149,11 @@ func report(t *testing.T, tally *emu.Tally) {
 	for _, d := range tally.Diffs {
 		t.Errorf("%v", d)
 	}
+	for _, name := range []string{"undefined-in-oracle", "oracle-halts", "oracle-fails"} {
+		if n := tally.Limits[name]; n > 0 {
+			t.Errorf("%s: %d plans; the capability table lacks a row", name, n)
+		}
+	}
 	if tally.States == 0 {
 		t.Error("nothing was compared")
 	}
