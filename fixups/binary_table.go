@@ -3,12 +3,15 @@ package fixups
 import "fmt"
 
 // AppendBinary appends t in the binary format. Texts are not stored. The error
-// wraps [ErrEncode]: entries that overlap, have no bytes, or are malformed, and a
-// Layout without Bits. The format has to state the width of a word, and one that
+// wraps [ErrEncode]: what [Table.Check] refuses, entries that were cut off, the
+// last address of all in an entry, and a Layout without Bits. The format has to state the width of a word, and one that
 // is taken for granted would be wrong for a table that comes from JSONL.
 func (t *Table) AppendBinary(dst []byte) ([]byte, error) {
 	if t.Layout.Bits == 0 {
 		return dst, fmt.Errorf("%w: Layout.Bits of the table is not set", ErrEncode)
+	}
+	if err := t.Check(); err != nil {
+		return dst, fmt.Errorf("%w: %w", ErrEncode, err)
 	}
 	e := NewEncoder(t)
 	for i := range t.Entries {

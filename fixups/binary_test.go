@@ -362,6 +362,7 @@ func exercise(t *testing.T, data []byte) (accepted bool) {
 func TestBinaryHostile(t *testing.T) {
 	g := newGen(t, 8)
 	table := g.table(3)
+	table.Layout.Bits = 64
 	table.Entries = append(table.Entries, branch(1<<50, 100), plainEntry(1<<50+5, 0x90))
 	good := encode(t, table)
 	data := bytes.Clone(good)

@@ -40,7 +40,7 @@ func parseSet(kind string, text, names []string) (uint8, error) {
 	for _, t := range text {
 		i := slices.Index(names, t)
 		if i < 0 {
-			return 0, fmt.Errorf("fixups: unknown %s %q", kind, t)
+			return 0, fmt.Errorf("fixups: unknown %s %q", kind, cut(t))
 		}
 		set |= 1 << i
 	}
@@ -53,5 +53,5 @@ func enumParse(kind string, text []byte, names []string) (uint8, error) {
 			return uint8(i), nil
 		}
 	}
-	return 0, fmt.Errorf("fixups: unknown %s %q", kind, text)
+	return 0, fmt.Errorf("fixups: unknown %s %q", kind, cut(string(text)))
 }

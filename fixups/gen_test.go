@@ -271,6 +271,11 @@ func (g gen) entry(pc uint64) Entry {
 // table returns a table of n entries with functions, gaps, and plain ones.
 func (g gen) table(n int) *Table {
 	t := &Table{Arch: "amd64", File: "a \"file\"\\ ü\x01", BuildID: "0123ab", Base: g.Uint64() >> 16, Layout: g.layout()}
+	mask := ^uint64(0)
+	if t.Layout.Bits == 32 {
+		mask = 1<<32 - 1
+		t.Base &= mask >> 1
+	}
 	pc, fn, start, delta := t.Base, "", t.Base, g.Uint64()>>20
 	inFile := g.bool()
 	plain := g.plainEntries()
@@ -295,6 +300,7 @@ func (g gen) table(n int) *Table {
 		if inFile {
 			e.InFile, e.Offset = true, pc-t.Base+delta
 		}
+		e.Target &= mask
 		t.Entries = append(t.Entries, e)
 		pc += uint64(e.Len)
 	}

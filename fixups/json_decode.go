@@ -14,13 +14,15 @@ var ErrJSON = errors.New("fixups: not a fixup table in JSON")
 // DecodeJSON reads the document that [Table.AppendJSON] writes. regs gives the
 // registers of an architecture, false for one that it does not know.
 //
-// The reader is strict in what it knows: types, spellings, ranges, the grammar
-// of steps, and [Entry.Check]. Fields that it does not know are ignored, for
-// fields may be added within a version; they never change what the others mean.
+// The reader is strict in what it knows: types, spellings and their case, ranges,
+// the grammar of steps, and [Table.Check]. A required field that is missing, a
+// field that is there twice, null and bytes that are not UTF-8 are refused.
+// Fields that it does not know are ignored, for fields may be added within a
+// version; they never change what the others mean.
 // The error wraps [ErrJSON].
 func DecodeJSON(data []byte, regs func(arch string) (RegNames, bool)) (*Table, error) {
 	var doc jsonTable
-	if err := json.Unmarshal(data, &doc); err != nil {
+	if err := decodeStrict(data, "", &doc); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrJSON, err)
 	}
 	t, err := doc.table(regs)
@@ -39,10 +41,14 @@ func DecodeJSONL(r io.Reader, regs func(arch string) (RegNames, bool)) (*Table, 
 	var names RegNames
 	dec := json.NewDecoder(r)
 	for n := 1; ; n++ {
-		var s jsonSite
-		err := dec.Decode(&s)
+		var raw json.RawMessage
+		err := dec.Decode(&raw)
 		if err == io.EOF {
 			return t, nil
+		}
+		var s jsonSite
+		if err == nil {
+			err = decodeStrict(raw, "sites", &s)
 		}
 		if err == nil && n == 1 {
 			t.Arch = s.Arch
@@ -60,7 +66,7 @@ func DecodeJSONL(r io.Reader, regs func(arch string) (RegNames, bool)) (*Table, 
 func registers(regs func(string) (RegNames, bool), arch string) (RegNames, error) {
 	names, ok := regs(arch)
 	if !ok {
-		return nil, fmt.Errorf("unknown architecture %q", arch)
+		return nil, fmt.Errorf("unknown architecture %q", cut(arch))
 	}
 	return names, nil
 }
@@ -185,7 +191,7 @@ type jsonAddr uint64
 func (a *jsonAddr) UnmarshalText(text []byte) error {
 	digits, ok := bytes.CutPrefix(text, []byte("0x"))
 	if !ok || len(digits) == 0 || len(digits) > 16 {
-		return fmt.Errorf("address %q is not 0x and up to 16 digits", text)
+		return fmt.Errorf("address %q is not 0x and up to 16 digits", cut(string(text)))
 	}
 	var v jsonAddr
 	for _, c := range digits {
@@ -204,14 +210,14 @@ type jsonBytes []byte
 
 func (b *jsonBytes) UnmarshalText(text []byte) error {
 	if len(text)%2 != 0 {
-		return fmt.Errorf("bytes %q have half a byte", text)
+		return fmt.Errorf("bytes %q have half a byte", cut(string(text)))
 	}
 	out := make([]byte, len(text)/2)
 	for i := range out {
 		hi, ok1 := nibble(text[2*i])
 		lo, ok2 := nibble(text[2*i+1])
 		if !ok1 || !ok2 {
-			return fmt.Errorf("bytes %q are not hexadecimal", text)
+			return fmt.Errorf("bytes %q are not hexadecimal", cut(string(text)))
 		}
 		out[i] = hi<<4 | lo
 	}

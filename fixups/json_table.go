@@ -21,6 +21,9 @@ func (d *jsonTable) table(regs func(string) (RegNames, bool)) (*Table, error) {
 			return nil, err
 		}
 	}
+	if err := t.checkHead(); err != nil {
+		return nil, err
+	}
 	for i := range d.Sites {
 		if err := t.appendSite(&d.Sites[i], names); err != nil {
 			return nil, fmt.Errorf("site %d: %w", i+1, err)
@@ -29,7 +32,7 @@ func (d *jsonTable) table(regs func(string) (RegNames, bool)) (*Table, error) {
 	for _, g := range d.Gaps {
 		t.Gaps = append(t.Gaps, Range{Addr: uint64(g.Addr), Size: g.Size})
 	}
-	return t, nil
+	return t, t.checkGaps()
 }
 
 func (j *jsonLayout) layout() (Layout, error) {
@@ -49,24 +52,21 @@ func parseEnd(s string) (End, error) {
 			return e, nil
 		}
 	}
-	return 0, fmt.Errorf("byte order %q is not le or be", s)
+	return 0, fmt.Errorf("byte order %q is not le or be", cut(s))
 }
 
 // appendSite adds s, which must be of t's architecture and lie behind the
 // entries that are there: [Table.Find] relies on the order.
 func (t *Table) appendSite(s *jsonSite, regs RegNames) error {
 	if s.Arch != t.Arch {
-		return fmt.Errorf("architecture %q in a table of %q", s.Arch, t.Arch)
+		return fmt.Errorf("architecture %q in a table of %q", cut(s.Arch), t.Arch)
 	}
 	e, err := s.entry(regs)
 	if err != nil {
 		return err
 	}
-	if n := len(t.Entries); n > 0 && e.PC <= t.Entries[n-1].PC {
-		return fmt.Errorf("pc %#x is not behind %#x", e.PC, t.Entries[n-1].PC)
-	}
 	t.Entries = append(t.Entries, *e)
-	return nil
+	return t.checkSite(len(t.Entries) - 1)
 }
 
 func (s *jsonSite) entry(regs RegNames) (*Entry, error) {
@@ -98,14 +98,14 @@ func (s *jsonSite) entry(regs RegNames) (*Entry, error) {
 			return nil, fmt.Errorf("form %d: %w", i, err)
 		}
 	}
-	return e, e.Check()
+	return e, nil
 }
 
 func setRegs(set *RegSet, names []string, regs RegNames) error {
 	for _, n := range names {
 		r, ok := regs.Reg(n)
 		if !ok || r >= 256 {
-			return fmt.Errorf("unknown register %q", n)
+			return fmt.Errorf("unknown register %q", cut(n))
 		}
 		set.Add(r)
 	}
@@ -122,7 +122,7 @@ func (f *jsonForm) verdict(v *Verdict, siteLen uint8, regs RegNames) error {
 		v.Far = true
 	case "near", "":
 	default:
-		return fmt.Errorf("unknown kind of slots %q", f.Slots)
+		return fmt.Errorf("unknown kind of slots %q", cut(f.Slots))
 	}
 	switch {
 	case f.Verdict == "refused" && f.Reason != ReasonNone:
@@ -130,7 +130,7 @@ func (f *jsonForm) verdict(v *Verdict, siteLen uint8, regs RegNames) error {
 	case f.Verdict == "plan" && f.Reason == ReasonNone:
 		return f.plan(&v.Plan, siteLen, regs)
 	}
-	return fmt.Errorf("verdict %q with reason %q", f.Verdict, f.Reason)
+	return fmt.Errorf("verdict %q with reason %q", cut(f.Verdict), f.Reason)
 }
 
 func (f *jsonForm) plan(p *Plan, siteLen uint8, regs RegNames) error {

@@ -14,7 +14,7 @@ type SyntaxError struct {
 }
 
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("fixups: %q: column %d: %s", e.Text, e.Column, e.Msg)
+	return fmt.Sprintf("fixups: %q: column %d: %s", cut(e.Text), e.Column, e.Msg)
 }
 
 // ParseStep reads one step in the text grammar of docs/format.md. Registers are
@@ -61,6 +61,11 @@ type parser struct {
 
 func (p *parser) fail(format string, args ...any) {
 	if p.err == nil {
+		for i := range args {
+			if s, ok := args[i].(string); ok {
+				args[i] = cut(s)
+			}
+		}
 		p.err = &SyntaxError{Text: p.text, Column: p.at + 1, Msg: fmt.Sprintf(format, args...)}
 	}
 }

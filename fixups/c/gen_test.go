@@ -313,6 +313,8 @@ func (g gen) table(t testing.TB, n int) []byte {
 	align := pick(g, 1, 1, 2, 4, 8)
 	tab := &fixups.Table{Arch: pick(g, "amd64", "ppc64"), File: "a", BuildID: "0123ab", Base: g.Uint64() >> 16 &^ 7,
 		Layout: fixups.Layout{Bits: pick[uint8](g, 32, 64), Align: uint8(align), Placing: fixups.Placing{Insn: fixups.End(g.IntN(2)), Data: fixups.End(g.IntN(2))}}}
+	mask := ^uint64(0) >> (64 - tab.Layout.Bits)
+	tab.Base &= mask >> 1
 	pc, fn, start := tab.Base, "", tab.Base
 	inFile, oneRun := g.bool(), g.bool()
 	for i := range n {
@@ -336,6 +338,7 @@ func (g gen) table(t testing.TB, n int) []byte {
 		if inFile {
 			e.InFile, e.Offset = true, pc-tab.Base
 		}
+		e.Target &= mask
 		tab.Entries = append(tab.Entries, e)
 		pc += uint64(e.Len)
 	}
