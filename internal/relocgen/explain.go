@@ -219,7 +219,7 @@ func (q *question) render(t *fixups.Table, f format, colour bool) []byte {
 }
 
 // place fills in the code of each plan for a given slot. A plan that cannot
-// reach it is refused as no-reach.
+// reach it is refused as no-reach, one that would lie on its own site as overlap.
 func place(e *fixups.Entry, a reloc.Arch, slot *uint64) {
 	if slot == nil {
 		return
@@ -231,11 +231,14 @@ func place(e *fixups.Entry, a reloc.Arch, slot *uint64) {
 			continue
 		}
 		code, err := fixups.PlaceOrder(nil, p, fixups.Bases{Site: e.PC, Slot: *slot}, a.Info().Order(reloc.DataDefault))
-		if err != nil {
+		switch {
+		case err != nil:
 			v.Reason = fixups.ReasonNoReach
-			continue
+		case *slot-e.PC < uint64(e.Len) || e.PC-*slot < uint64(len(code)):
+			v.Reason = fixups.ReasonOverlap
+		default:
+			copy(p.Code, code)
 		}
-		copy(p.Code, code)
 	}
 }
 

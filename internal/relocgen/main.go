@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
+	"unicode"
 
 	"github.com/urfave/cli/v3"
 )
@@ -21,6 +23,8 @@ const (
 	exitUsage    = 2
 	exitInput    = 3 // unreadable or hostile input
 	exitDisagree = 4 // an oracle disagrees: a bug of ours
+
+	exitInterrupted = 130 // as shells report it
 )
 
 // Streams are where a run reads and writes.
@@ -74,14 +78,24 @@ func Main(args []string, s *Streams, extra ...Verb) int {
 	return f.code
 }
 
-// oneLine keeps hostile input (names in object files) from forging lines.
+// oneLine keeps hostile input (names in object files) from forging lines or
+// driving the terminal: what does not print, control and direction marks among
+// it, becomes a question mark.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
 	}, s)
+}
+
+// version is that of the module the command was built from.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }
 
 const rootHelp = `relocgen says how instructions can be executed somewhere else with exactly the
@@ -109,13 +123,15 @@ Exit codes: 0 done, 1 finding (a site without a plan, nothing that matches),
 func command(s *Streams, extra []Verb) *cli.Command {
 	root := &cli.Command{
 		Name:        "relocgen",
+		Version:     version(),
 		Usage:       "move an instruction, keep its meaning",
 		Description: rootHelp,
 		Commands: []*cli.Command{
 			explainVerb(s), tableVerb(s), isaVerb(s), corpusVerb(s),
 		},
-		EnableShellCompletion: true,
-		Reader:                s.In, Writer: s.Out, ErrWriter: s.Err,
+		EnableShellCompletion:     true,
+		DisableSliceFlagSeparator: true, // names of Go functions hold commas
+		Reader:                    s.In, Writer: s.Out, ErrWriter: s.Err,
 		Suggest:        true,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		OnUsageError:   usageError,
@@ -126,6 +142,7 @@ func command(s *Streams, extra []Verb) *cli.Command {
 	}
 	for _, c := range root.Commands {
 		c.OnUsageError = usageError
+		c.DisableSliceFlagSeparator = true
 	}
 	return root
 }

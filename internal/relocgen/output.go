@@ -2,9 +2,12 @@ package relocgen
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 
 	"github.com/urfave/cli/v3"
@@ -42,12 +45,13 @@ func parseFormat(c *cli.Command) (format, error) {
 	return f, nil
 }
 
-// sink is where results go: stdout, or a temporary file that takes the place of
-// the named one when all is well.
+// sink is where results go: stdout, a device or pipe, or a temporary file that
+// takes the place of the named one when all is well.
 type sink struct {
 	*bufio.Writer
 	file *os.File
-	name string
+	name string // of the file to replace; "": file is written in place
+	quit func() // ends the watch for signals
 }
 
 func openSink(c *cli.Command, stdout io.Writer) (*sink, error) {
@@ -55,11 +59,72 @@ func openSink(c *cli.Command, stdout io.Writer) (*sink, error) {
 	if name == "" || name == "-" {
 		return &sink{Writer: bufio.NewWriterSize(stdout, 1<<16)}, nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".relocgen-*")
-	if err != nil {
-		return nil, usagef("-o: %v", err)
+	mode := os.FileMode(0o666) // less the umask
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, outputErr(err)
+		}
+		if info.IsDir() {
+			return nil, outputErr(fmt.Errorf("%s is a directory", name))
+		}
+		if !info.Mode().IsRegular() {
+			return openInPlace(name)
+		}
+		mode = info.Mode().Perm()
 	}
-	return &sink{Writer: bufio.NewWriterSize(f, 1<<16), file: f, name: name}, nil
+	f, err := createBeside(name, mode)
+	if err != nil {
+		return nil, outputErr(err)
+	}
+	s := &sink{Writer: bufio.NewWriterSize(f, 1<<16), file: f, name: name}
+	s.quit = removeOnSignal(f.Name())
+	return s, nil
+}
+
+func outputErr(err error) error { return inputErr(fmt.Errorf("-o: %w", err)) }
+
+// openInPlace writes to what is no regular file (a pipe, a terminal, /dev/null)
+// where it is.
+func openInPlace(name string) (*sink, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, outputErr(err)
+	}
+	return &sink{Writer: bufio.NewWriterSize(f, 1<<16), file: f}, nil
+}
+
+// createBeside makes a new file in the directory of name. An existing mode is
+// kept to the letter, a new one is subject to the umask.
+func createBeside(name string, mode os.FileMode) (*os.File, error) {
+	for try := 0; ; try++ {
+		temp := filepath.Join(filepath.Dir(name), fmt.Sprintf(".relocgen-%d-%d", os.Getpid(), try))
+		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if errors.Is(err, fs.ErrExist) && try < 100 {
+			continue
+		}
+		if err == nil && mode != 0o666 {
+			f.Chmod(mode)
+		}
+		return f, err
+	}
+}
+
+// removeOnSignal removes the file if the run is interrupted.
+func removeOnSignal(name string) (quit func()) {
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, endings...)
+	go func() {
+		if _, ok := <-caught; ok {
+			os.Remove(name)
+			os.Exit(exitInterrupted)
+		}
+	}()
+	return func() {
+		signal.Stop(caught)
+		close(caught)
+	}
 }
 
 // commit makes the output final; ok is false if the work failed, and then
@@ -71,19 +136,14 @@ func (s *sink) commit(ok bool) error {
 		}
 		return s.Flush()
 	}
+	if s.name == "" {
+		return firstErr(s.Flush(), s.file.Close())
+	}
+	defer s.quit()
 	defer os.Remove(s.file.Name())
-	err := s.Flush()
-	if err == nil {
-		err = s.file.Chmod(0o644)
-	}
-	if cerr := s.file.Close(); err == nil {
-		err = cerr
-	}
+	err := firstErr(s.Flush(), s.file.Close())
 	if !ok || err != nil {
 		return err
 	}
-	if err := os.Rename(s.file.Name(), s.name); err != nil {
-		return fmt.Errorf("-o: %w", err)
-	}
-	return nil
+	return os.Rename(s.file.Name(), s.name)
 }

@@ -3,6 +3,7 @@ package relocgen
 import (
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"sync"
 
@@ -15,17 +16,30 @@ import (
 // hand-over cheap, little enough to keep results of the running ones small.
 const chunkBytes = 32 << 10
 
-// chunk is a run of functions and, once swept, its part of the output.
+// pieceBytes is how much output a worker hands over at once. A function may be as
+// large as the file, so output never waits for its end.
+const pieceBytes = 256 << 10
+
+// chunk is a run of functions and, once pieces is closed, what was found in them.
 type chunk struct {
-	funcs []objfile.Func
-	out   []byte
-	sites int
-	none  int // sites without a plan in any asked form
-	gaps  []fixups.Range
-	seen  map[uint64]bool // asked addresses that were met
-	bytes uint64
-	err   error
-	done  chan struct{}
+	funcs  []objfile.Func
+	pieces chan []byte // the output, in order
+	out    []byte      // the piece at hand
+	sites  int
+	none   int // sites without a plan in any asked form
+	gaps   []fixups.Range
+	seen   map[uint64]bool // asked addresses that were met
+	bytes  uint64
+	err    error
+}
+
+// flush hands the piece at hand to the writer, unless it has given up.
+func (c *chunk) flush(stop <-chan struct{}) {
+	select {
+	case c.pieces <- c.out:
+	case <-stop:
+	}
+	c.out = nil
 }
 
 // counts is what a sweep found.
@@ -71,7 +85,7 @@ func (j *job) split(funcs []objfile.Func) []*chunk {
 			continue
 		}
 		if c == nil || c.bytes+fn.Size > chunkBytes {
-			c = &chunk{done: make(chan struct{})}
+			c = &chunk{pieces: make(chan []byte, 2)}
 			chunks = append(chunks, c)
 		}
 		c.funcs = append(c.funcs, fn)
@@ -101,18 +115,18 @@ func (j *job) collect(w io.Writer, chunks []*chunk, p *progress) (total counts, 
 		n = 1
 	}
 	work := make(chan *chunk)
-	ahead := make(chan struct{}, 4*n)
+	stop := make(chan struct{})
+	ahead := make(chan struct{}, 2*n)
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
 			sw := newSweeper(j)
+			sw.stop = stop
 			for c := range work {
 				sw.chunk(c)
-				close(c.done)
 			}
 		})
 	}
-	stop := make(chan struct{})
 	go func() {
 		defer close(work)
 		for _, c := range chunks {
@@ -127,30 +141,43 @@ func (j *job) collect(w io.Writer, chunks []*chunk, p *progress) (total counts, 
 	defer wg.Wait()
 	defer close(stop)
 	seen := map[uint64]bool{}
-	started := false
+	out := &siteWriter{w: w, enc: j.enc}
 	for i, c := range chunks {
-		<-c.done
+		if err := out.drain(c); err != nil {
+			return total, nil, err
+		}
 		<-ahead
-		if c.err != nil {
-			return total, nil, inputErr(c.err)
-		}
-		if !started && len(c.out) > 0 {
-			started, c.out = true, j.enc.first(c.out)
-		}
-		if _, err := w.Write(c.out); err != nil {
-			return total, nil, inputErr(err)
-		}
 		total.sites += c.sites
 		total.unplanned += c.none
 		total.bytes += c.bytes
 		gaps = append(gaps, c.gaps...)
-		for a := range c.seen {
-			seen[a] = true
-		}
+		maps.Copy(seen, c.seen)
 		chunks[i] = nil
 		p.add(c)
 	}
 	return total, gaps, j.missing(seen, gaps)
+}
+
+// siteWriter writes the pieces of chunks behind each other.
+type siteWriter struct {
+	w       io.Writer
+	enc     siteEncoder
+	started bool
+}
+
+func (s *siteWriter) drain(c *chunk) error {
+	for piece := range c.pieces {
+		if !s.started && len(piece) > 0 {
+			s.started, piece = true, s.enc.first(piece)
+		}
+		if _, err := s.w.Write(piece); err != nil {
+			return inputErr(err)
+		}
+	}
+	if c.err != nil {
+		return inputErr(c.err)
+	}
+	return nil
 }
 
 // missing reports asked addresses that are not instruction starts of the sweep.
@@ -164,6 +191,8 @@ func (j *job) missing(seen map[uint64]bool, gaps []fixups.Range) error {
 		}
 		fn, err := j.file.FuncAt(objfile.VAddr(a))
 		switch {
+		case err == nil && !j.pick.hasFunc(fn):
+			return usagef("--addr %#x is in %s, which --func does not name", a, name(fn))
 		case err != nil:
 			return inputErr(fmt.Errorf("%s: %#x: %w: in no known function", j.file.Path, a, fixups.ReasonData))
 		case inGap(gaps, a):
@@ -216,6 +245,7 @@ type sweeper struct {
 	code  []byte
 	text  reloc.Text
 	env   reloc.Env
+	stop  <-chan struct{} // closed when nobody wants the output any more
 }
 
 func newSweeper(j *job) *sweeper {
@@ -230,6 +260,7 @@ func (sw *sweeper) init(j *job) {
 }
 
 func (sw *sweeper) chunk(c *chunk) {
+	defer close(c.pieces)
 	for _, fn := range c.funcs {
 		for r := range sw.j.file.Code(fn) {
 			if c.err = sw.run(c, fn, r); c.err != nil {
@@ -237,6 +268,7 @@ func (sw *sweeper) chunk(c *chunk) {
 			}
 		}
 	}
+	c.flush(sw.stop)
 }
 
 // run sweeps one run of instructions. It ends early where bytes do not decode:
@@ -283,6 +315,12 @@ func (sw *sweeper) site(c *chunk, fn objfile.Func, code []byte, pc uint64) int {
 	if err != nil && e.Class == fixups.ClassInvalid {
 		return 0
 	}
+	if j.pick.asked != nil && j.pick.addrs[pc] {
+		if c.seen == nil {
+			c.seen = map[uint64]bool{}
+		}
+		c.seen[pc] = true
+	}
 	if j.pick.wants(e) {
 		sw.emit(c, fn, pc)
 	}
@@ -292,12 +330,6 @@ func (sw *sweeper) site(c *chunk, fn objfile.Func, code []byte, pc uint64) int {
 // emit appends the current entry to the output.
 func (sw *sweeper) emit(c *chunk, fn objfile.Func, pc uint64) {
 	e, j := &sw.entry, sw.j
-	if j.pick.asked != nil {
-		if c.seen == nil {
-			c.seen = map[uint64]bool{}
-		}
-		c.seen[pc] = true
-	}
 	e.Func, e.At = fn.Name, pc-uint64(fn.Addr)
 	e.Offset, e.InFile = offsetOf(j.file, pc)
 	if j.text {
@@ -309,6 +341,9 @@ func (sw *sweeper) emit(c *chunk, fn objfile.Func, pc uint64) {
 		c.none++
 	}
 	c.out = j.enc.site(c.out, e)
+	if len(c.out) >= pieceBytes {
+		c.flush(sw.stop)
+	}
 }
 
 func offsetOf(f *objfile.File, pc uint64) (uint64, bool) {

@@ -159,8 +159,8 @@ func parsePicker(c *cli.Command) (p picker, err error) {
 	default:
 		return p, usagef("--only: %q is not fixups or refused", only)
 	}
-	if c.IsSet("dead") && !c.IsSet("addr") {
-		return p, usagef("--dead needs --addr: registers are dead at single sites")
+	if c.IsSet("dead") && (!c.IsSet("addr") || c.Bool("entries") || c.Bool("sdt")) {
+		return p, usagef("--dead needs --addr, alone: registers are dead at single sites")
 	}
 	if c.String("abi") == "entry" && !c.Bool("entries") && !c.IsSet("addr") {
 		return p, usagef("--abi entry needs --entries or --addr: it holds at function entries only")
@@ -178,7 +178,30 @@ func (p *picker) resolve(c *cli.Command, file *objfile.File, bits int) error {
 		}
 		p.funcs = append(p.funcs, fns...)
 	}
-	return firstErr(p.parseAddrs(c, bits), p.parseEntries(c, file), p.parseSDT(c, file))
+	return firstErr(p.parseAddrs(c, bits), p.checkEntries(c, file), p.parseEntries(c, file), p.parseSDT(c, file))
+}
+
+// hasFunc reports whether sites of fn are wanted.
+func (p *picker) hasFunc(fn objfile.Func) bool {
+	return p.funcs == nil || slices.ContainsFunc(p.funcs, func(f objfile.Func) bool { return f.Addr == fn.Addr })
+}
+
+// checkEntries holds --abi entry to its word: what is dead at an entry is asked
+// for at entries only.
+func (p *picker) checkEntries(c *cli.Command, file *objfile.File) error {
+	if c.String("abi") != "entry" || len(p.asked) == 0 {
+		return nil
+	}
+	entries, err := file.Entries()
+	if err != nil {
+		return inputErr(err)
+	}
+	for _, a := range p.asked {
+		if !slices.ContainsFunc(entries, func(e objfile.Entry) bool { return uint64(e.Addr) == a }) {
+			return usagef("--abi entry: %#x is not the entry of a function", a)
+		}
+	}
+	return nil
 }
 
 func (p *picker) add(a uint64) {

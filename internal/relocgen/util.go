@@ -1,6 +1,7 @@
 package relocgen
 
 import (
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,11 +19,18 @@ func firstErr(errs ...error) error {
 	return nil
 }
 
-// parseAddr reads an address: 0x hex or decimal, below 1<<bits.
+// parseAddr reads an address: hexadecimal with 0x, or decimal, below 1<<bits. A
+// leading zero is refused: nm and objdump print hexadecimal without 0x.
 func parseAddr(what, s string, bits int) (uint64, error) {
-	v, err := strconv.ParseUint(s, 0, 64)
+	digits, base := s, 10
+	if h, ok := strings.CutPrefix(strings.ToLower(s), "0x"); ok {
+		digits, base = h, 16
+	} else if len(s) > 1 && s[0] == '0' {
+		return 0, usagef("%s: %q: write hexadecimal with 0x", what, shorten(s))
+	}
+	v, err := strconv.ParseUint(digits, base, 64)
 	if err != nil {
-		return 0, usagef("%s: %q is not an address", what, s)
+		return 0, usagef("%s: %q is not an address (0x and hexadecimal digits, or decimal)", what, shorten(s))
 	}
 	if bits < 64 && v>>bits != 0 {
 		return 0, usagef("%s: %s does not fit in %d bits", what, s, bits)
@@ -30,23 +38,31 @@ func parseAddr(what, s string, bits int) (uint64, error) {
 	return v, nil
 }
 
-// parseHex joins HEX arguments: any spacing, optional 0x, commas or colons
-// between bytes.
+// parseHex joins HEX arguments. Blanks, commas and colons separate runs of whole
+// bytes; a run may begin with 0x, a byte with \x.
 func parseHex(args []string) ([]byte, error) {
-	s := strings.NewReplacer(" ", "", "\t", "", "\n", "", ",", "", ":", "", "0x", "", `\x`, "").Replace(strings.Join(args, " "))
-	if s == "" {
+	var b []byte
+	for _, run := range strings.FieldsFunc(strings.Join(args, " "), func(r rune) bool { return strings.ContainsRune(" \t\r\n,:", r) }) {
+		digits := strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(run, "0x"), "0X"), `\x`, "")
+		if len(digits)%2 != 0 {
+			return nil, usagef("odd number of hex digits in %q", shorten(run))
+		}
+		v, err := hex.DecodeString(digits)
+		if err != nil || len(v) == 0 {
+			return nil, usagef("%q is not hex bytes", shorten(run))
+		}
+		b = append(b, v...)
+	}
+	if len(b) == 0 {
 		return nil, usagef("no bytes given")
 	}
-	b := make([]byte, 0, len(s)/2)
-	for i := 0; i+1 < len(s); i += 2 {
-		v, err := strconv.ParseUint(s[i:i+2], 16, 8)
-		if err != nil {
-			return nil, usagef("%q is not a hex byte", s[i:i+2])
-		}
-		b = append(b, byte(v))
-	}
-	if len(s)%2 != 0 {
-		return nil, usagef("odd number of hex digits (%d)", len(s))
-	}
 	return b, nil
+}
+
+// shorten keeps messages to a line.
+func shorten(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "..."
+	}
+	return s
 }
