@@ -36,6 +36,9 @@ var (
 	ErrBases = errors.New("fixups: base not given")
 	// ErrAlign means that the slot is not aligned as the plan asks.
 	ErrAlign = errors.New("fixups: slot not aligned")
+	// ErrNoPlan means that there is nothing to place: the plan is empty, as after
+	// a refusal, or its form asks for code and it has none.
+	ErrNoPlan = errors.New("fixups: no plan")
 	// ErrReloc is a malformed relocation.
 	ErrReloc = errors.New("fixups: malformed relocation")
 )
@@ -75,8 +78,9 @@ type Placing struct{ Insn, Data End }
 //
 // It fails with a [*ReachError] if Slot is out of reach or a field cannot hold
 // its value, [ErrAlign] if the slot is misaligned, [ErrBases] if an address is
-// missing, [ErrReloc] for a malformed relocation. dst is returned unchanged
-// then. A plan without code (emulate) appends nothing.
+// missing, [ErrReloc] for a malformed relocation, [ErrNoPlan] for a plan without
+// code that is not one to emulate by. dst is returned unchanged then. A plan to
+// emulate by appends nothing. p must not be nil.
 func Place(dst []byte, p *Plan, at Bases) ([]byte, error) {
 	return PlaceOrder(dst, p, at, Placing{})
 }
@@ -84,6 +88,9 @@ func Place(dst []byte, p *Plan, at Bases) ([]byte, error) {
 // PlaceOrder is Place for a given byte order.
 func PlaceOrder(dst []byte, p *Plan, at Bases, o Placing) ([]byte, error) {
 	if len(p.Code) == 0 {
+		if p.Form != FormEmulate || len(p.Emulate) == 0 {
+			return dst, ErrNoPlan
+		}
 		return dst, nil
 	}
 	if d := int64(at.Slot - at.Site); !p.Holds(d) {

@@ -167,8 +167,16 @@ func TestPlaceErrors(t *testing.T) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	if out, err := Place(nil, &Plan{Form: FormEmulate, SlotAlign: 64, Reach: Reach{Min: 1}}, Bases{Slot: 3}); err != nil || len(out) != 0 {
+	emulate := Plan{Form: FormEmulate, Emulate: Program{{Op: OpMov, Dst: PC(), A: SitePlus(1)}}, SlotAlign: 64, Reach: Reach{Min: 1}}
+	if out, err := Place(nil, &emulate, Bases{Slot: 3}); err != nil || len(out) != 0 {
 		t.Errorf("no code: % x, %v", out, err)
+	}
+	reset := emulate
+	reset.Reset()
+	for _, p := range []*Plan{{}, &reset, {Form: FormStep, Strategy: StrategyCopy}, {Form: FormJump, Emulate: emulate.Emulate}} {
+		if out, err := Place([]byte{1}, p, Bases{}); err != ErrNoPlan || len(out) != 1 {
+			t.Errorf("%v without code: % x, %v", p.Form, out, err)
+		}
 	}
 }
 

@@ -5,7 +5,9 @@ import "math"
 // Plan is everything a consumer needs to execute one site in one form. The
 // caller owns its storage and reuses it: making a plan in a Plan that was used
 // before does not allocate. All slices are read-only for the caller and valid
-// until the Plan is reused.
+// until the Plan is reused. The zero Plan is none, although its Form reads
+// emulate: it has no Strategy, neither Code nor a program, and cannot be placed
+// ([ErrNoPlan]).
 type Plan struct {
 	Form     Form
 	Strategy Strategy
@@ -36,7 +38,7 @@ type Plan struct {
 	Points  []Point // sorted by Off, one for each instruction boundary
 
 	Pre, Post, Abort Program // step
-	Emulate          Program // emulate
+	Emulate          Program // emulate; of a plan of that form never empty
 
 	steps   []Step // arena of the programs
 	scratch any    // see Scratch

@@ -74,13 +74,22 @@ var (
 // or store faulted, [ErrNoRegister] if the machine lacks a register, [ErrBases]
 // if the program asks for private data and at has none, and [ErrProgram] for
 // bits that are neither and for a step that [Program.Check] would reject (steps
-// that are not reached are not looked at). It never panics, whatever p is.
+// that are not reached are not looked at). A nil at is one of zeros, and a nil t
+// are temporaries that nobody sees afterwards; m must be there. It never panics,
+// whatever p is, unless m does. An empty program does nothing: a site is never
+// emulated by one, see [Plan.Emulate].
 //
 // Run itself does not undo: an emulate program is written so that nothing
 // precedes its last access ([Program.CheckEmulate] proves it).
 func Run(p Program, m Machine, at *Bases, t *Temps, bits int) error {
 	if bits != 64 && bits != 32 || len(p) > MaxSteps {
 		return ErrProgram
+	}
+	if at == nil {
+		at = &Bases{}
+	}
+	if t == nil {
+		t = &Temps{}
 	}
 	r := runner{m: m, at: at, t: t, mask: ^uint64(0) >> (64 - uint(bits))}
 	for i := 0; i < len(p); i++ {

@@ -422,6 +422,23 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
+// TestRunNil: no addresses are zeros, no temporaries are some of Run's own.
+func TestRunNil(t *testing.T) {
+	m := newMachine(1)
+	if err := Run(prog(t, "t0 = mov site+0x5", "pc = add t0, slot"), m, nil, nil, 64); err != nil {
+		t.Fatal(err)
+	}
+	if v, _ := m.Reg(RegPC); v != 5 {
+		t.Errorf("pc %#x", v)
+	}
+	if err := Run(prog(t, "rax = mov data"), m, nil, nil, 64); err != ErrBases {
+		t.Errorf("no data: %v", err)
+	}
+	if err := Run(nil, m, nil, nil, 64); err != nil {
+		t.Errorf("nothing: %v", err)
+	}
+}
+
 func TestRunAllocs(t *testing.T) {
 	p, m, at, temps := benchProgram(t)
 	if n := testing.AllocsPerRun(100, func() {

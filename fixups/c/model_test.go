@@ -41,6 +41,8 @@ func status(err error) int {
 		return cOK
 	case errors.As(err, &access):
 		return cFault
+	case errors.Is(err, fixups.ErrNoPlan):
+		return cRefused
 	case errors.Is(err, fixups.ErrReach):
 		return cReach
 	case errors.Is(err, fixups.ErrAlign):

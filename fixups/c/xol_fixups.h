@@ -1366,7 +1366,8 @@ XOL_PART void xol_place_fill(const xol_verdict *v, const xol_bases *at, uint8_t 
  * twice for each field that wants them and must answer the same.
  *
  * It returns XOL_OK, XOL_E_REFUSED, XOL_E_REACH, XOL_E_ALIGN, XOL_E_BASES or
- * XOL_E_ROOM. A plan without code (emulate) is placed in no bytes.
+ * XOL_E_ROOM. A plan to emulate by is placed in no bytes; any other without
+ * code is XOL_E_REFUSED, as is one to emulate by without a program.
  *
  * The caller makes the code visible to instruction fetch, as the ISA demands.
  */
@@ -1384,8 +1385,8 @@ XOL_API int xol_place(const xol_verdict *v, const xol_bases *at, uint8_t *dst, s
 	*len = 0;
 	if (xol_v_reason(v) != 0)
 		return XOL_E_REFUSED;
-	if (n == 0)
-		return XOL_OK;
+	if (n == 0) /* v->rec + 164: how many steps emulate has */
+		return xol_v_form(v) == XOL_FORM_EMULATE && xol_u32(v->rec + 164) != 0 ? XOL_OK : XOL_E_REFUSED;
 	err = xol_v_holds(v, at->slot - at->site, &miss->over);
 	if (err != XOL_OK)
 		return err;
