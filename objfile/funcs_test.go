@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -193,7 +194,7 @@ func TestDynsym(t *testing.T) {
 
 func TestDamagedSymbols(t *testing.T) {
 	good := func() *image {
-		img := newImage(0x100)
+		img := newImage(0x1000)
 		img.symtab(fsym("f", 0, 8))
 		return img
 	}
@@ -202,9 +203,9 @@ func TestDamagedSymbols(t *testing.T) {
 		"no strings":    func(m *image) { m.sec(".symtab").link = "" },
 		"wrong strings": func(m *image) { m.sec(".symtab").link = ".text" },
 		"names overlap": func(m *image) {
-			// 256 names of a megabyte each from a table of one megabyte.
+			// 4096 names of a megabyte each from a table of one megabyte.
 			var list []tsym
-			for i := range uint64(0x100) {
+			for i := range uint64(0x1000) {
 				list = append(list, fsym("", i, 1))
 			}
 			m.secs = m.secs[:1]
@@ -215,8 +216,15 @@ func TestDamagedSymbols(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			img := good()
 			damage(img)
-			_, err := img.open(t).Funcs()
+			f := img.open(t)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := f.Funcs()
+			runtime.ReadMemStats(&after)
 			wantErr(t, err, ErrMalformed)
+			if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+				t.Errorf("%d MiB allocated for a file of at most 2 MiB", n>>20)
+			}
 		})
 	}
 	img := good()

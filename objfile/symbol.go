@@ -48,18 +48,22 @@ type strtab struct {
 func newStrtab(b []byte) strtab { return strtab{b, 16*int64(len(b)) + 1<<16} }
 
 // at returns the string at off, "" if there is none; ok is false when the budget
-// is spent.
+// is spent. It looks at no byte that the budget does not cover, so all calls
+// together cost no more than the budget, however many come after its end.
 func (t *strtab) at(off uint32) (s string, ok bool) {
 	if uint64(off) >= uint64(len(t.b)) {
 		return "", true
 	}
 	b := t.b[off:]
+	b = b[:min(int64(len(b)), max(t.budget, 0))]
 	n := bytes.IndexByte(b, 0)
 	if n < 0 {
 		n = len(b)
 	}
-	t.budget -= int64(n) + 1
-	return string(b[:n]), t.budget >= 0
+	if t.budget -= int64(n) + 1; t.budget < 0 {
+		return "", false
+	}
+	return string(b[:n]), true
 }
 
 // is reports whether the string at off is s, at the cost of len(s).
