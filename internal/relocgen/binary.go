@@ -68,8 +68,6 @@ func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
 	if err != nil {
 		return total, inputErr(err)
 	}
-	info := j.arch.Info()
-	j.meta.Layout = fixups.Layout{Bits: uint8(info.Bits), Align: uint8(info.Align), Placing: info.Order(reloc.DataDefault)}
 	chunks := j.split(funcs)
 	p.begin(chunks)
 	parts := j.parts(chunks, p)

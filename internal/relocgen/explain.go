@@ -160,7 +160,7 @@ func explain(s *Streams, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	t := &fixups.Table{Arch: q.arch.Info().Name}
+	t := &fixups.Table{Arch: q.arch.Info().Name, Layout: layoutOf(q.arch)}
 	rest := q.run(t)
 	_, err = out.Write(q.render(t, f, !colourless(c, s)))
 	if cerr := out.commit(err == nil); err == nil {

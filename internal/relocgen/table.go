@@ -134,9 +134,16 @@ func (j *job) prepare(c *cli.Command, f format, colour bool) error {
 	if j.slot, err = parseSlot(c, a.Info().Bits); err != nil {
 		return err
 	}
-	j.meta = fixups.Table{Arch: j.file.Arch, File: filepath.Base(j.file.Path), BuildID: j.file.BuildID, Base: uint64(j.file.Base)}
+	j.meta = fixups.Table{Arch: j.file.Arch, File: filepath.Base(j.file.Path), BuildID: j.file.BuildID, Base: uint64(j.file.Base),
+		Layout: layoutOf(a)}
 	j.enc = newEncoder(f, a, &j.meta, colour)
 	return j.pick.resolve(c, j.file, a.Info().Bits)
+}
+
+// layoutOf is what a reader of a table must know of the instruction set.
+func layoutOf(a reloc.Arch) fixups.Layout {
+	info := a.Info()
+	return fixups.Layout{Bits: uint8(info.Bits), Align: uint8(info.Align), Placing: info.Order(reloc.DataDefault)}
 }
 
 // picker says which sites are wanted.
