@@ -13,6 +13,7 @@ import (
 	"github.com/xol-go/xol/corpus"
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
+	"github.com/xol-go/xol/internal/testenv"
 )
 
 //go:generate go test -run=^TestX86Rows$ . -update
@@ -34,6 +35,9 @@ const censusHead = `# The census of x86: what the tables say of every opcode of 
 // TestX86Rows makes the row cases and the census from the tables and compares
 // them with the files.
 func TestX86Rows(t *testing.T) {
+	if testenv.Race {
+		t.Skip("counts encodings in one goroutine; runs without the race detector")
+	}
 	if testing.Short() && !*update {
 		t.Skip("the sweep takes seconds; TestX86RowCases checks what it made")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 	"github.com/xol-go/xol/reloc/reloctest"
+	"github.com/xol-go/xol/internal/testenv"
 )
 
 // wishes change what plans come out; each makes a table of each case.
@@ -53,6 +54,9 @@ func caseTable(t *testing.T, a reloc.Arch, c *corpus.Case, wish func(*reloc.Env)
 // TestCorpus compares every plan of the corpus: each program is run and each
 // template placed by both sides.
 func TestCorpus(t *testing.T) {
+	if testenv.Race {
+		t.Skip("waits for programs in C, which the race detector does not see; runs without it")
+	}
 	g := newGen(t, 2)
 	var s script
 	tables := map[string]bool{}

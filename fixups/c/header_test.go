@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/testenv"
 )
 
 // alone is a translation unit that has the whole header with external linkage,
@@ -47,6 +48,9 @@ func freestanding() []target {
 // TestFreestanding compiles the header alone and demands that nothing is asked
 // of any library: no memcpy, no 64-bit division of a 32-bit machine.
 func TestFreestanding(t *testing.T) {
+	if testenv.Race {
+		t.Skip("waits for programs in C, which the race detector does not see; runs without it")
+	}
 	if testing.Short() {
 		t.Skip("short")
 	}
@@ -117,6 +121,9 @@ const stackLimit = 512
 // TestStack sums what gcc says of frames over the deepest chain of calls. The
 // big-endian ABI of ppc64 is the hardest: no frame has less than 112 bytes.
 func TestStack(t *testing.T) {
+	if testenv.Race {
+		t.Skip("waits for programs in C, which the race detector does not see; runs without it")
+	}
 	if testing.Short() {
 		t.Skip("short")
 	}

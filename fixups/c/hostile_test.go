@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/testenv"
 )
 
 var le = binary.LittleEndian
@@ -173,6 +174,9 @@ func TestHostileCases(t *testing.T) {
 // whole of it is asked for. The driver runs under sanitizers on the host, with
 // the last byte of each table at the end of an allocation.
 func TestHostile(t *testing.T) {
+	if testenv.Race {
+		t.Skip("waits for programs in C, which the race detector does not see; runs without it")
+	}
 	g := newGen(t, 3)
 	var s script
 	accepted, refused := 0, 0

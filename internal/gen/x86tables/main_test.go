@@ -7,11 +7,16 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/xol-go/xol/internal/testenv"
 )
 
 const port = "../../../arch/x86"
 
 func TestGenerated(t *testing.T) {
+	if testenv.Race {
+		t.Skip("regenerates in one goroutine; runs without the race detector")
+	}
 	code, page, err := generate(port)
 	if err != nil {
 		t.Fatal(err)
