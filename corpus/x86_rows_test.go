@@ -12,8 +12,8 @@ import (
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/corpus"
 	"github.com/xol-go/xol/fixups"
-	"github.com/xol-go/xol/reloc"
 	"github.com/xol-go/xol/internal/testenv"
+	"github.com/xol-go/xol/reloc"
 )
 
 //go:generate go test -run=^TestX86Rows$ . -update

@@ -1,6 +1,10 @@
 package c_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/xol-go/xol/internal/testenv"
+)
 
 // playAll gives a script to every build, in short mode to those of the host
 // alone. It returns the rules that tables were refused for.

@@ -6,9 +6,9 @@ import (
 	"github.com/xol-go/xol/arch"
 	"github.com/xol-go/xol/corpus"
 	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/testenv"
 	"github.com/xol-go/xol/reloc"
 	"github.com/xol-go/xol/reloc/reloctest"
-	"github.com/xol-go/xol/internal/testenv"
 )
 
 // wishes change what plans come out; each makes a table of each case.
