@@ -208,8 +208,11 @@ func FuzzPlace(f *testing.F) {
 		if !bytes.Equal(code, before) {
 			t.Fatal("the template was changed")
 		}
-		if len(code) == 0 || err != nil {
-			if len(out) != 0 || err != nil && !errors.Is(err, ErrReach) && err != ErrReloc {
+		if (len(code) == 0) != (err == ErrNoPlan) {
+			t.Fatalf("%d bytes of code, %v", len(code), err)
+		}
+		if err != nil {
+			if len(out) != 0 || err != ErrNoPlan && !errors.Is(err, ErrReach) && err != ErrReloc {
 				t.Fatalf("% x, %v", out, err)
 			}
 			return

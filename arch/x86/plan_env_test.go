@@ -16,7 +16,7 @@ func one[T any](rnd *rand.Rand, v ...T) T { return v[rnd.IntN(len(v))] }
 func anyEnv(rnd *rand.Rand) reloc.Env {
 	yes := func(n int) bool { return rnd.IntN(n) == 0 }
 	zones := []reloc.Bytes{{}}
-	for _, n := range []int{0, 1, 8, 120, 127, 128, 129, 256, 4096, 0x7ff8, 0x7ff9, math.MaxInt32 - 8, math.MaxInt32, math.MinInt32, math.MaxInt64} {
+	for _, n := range []int{0, 1, 8, 120, 127, 128, 129, 256, 4096, 0x7ff8, 0x7ff9, math.MaxInt32 - 8, math.MaxInt32, math.MinInt32, math.MaxInt} {
 		zones = append(zones, reloc.Bytes{N: n, Set: true})
 	}
 	sw := []reloc.Switch{reloc.Unknown, reloc.On, reloc.Off}
@@ -169,7 +169,7 @@ func checkCopies(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc
 func TestEmulateLEA(t *testing.T) {
 	for _, code := range []string{"64488d0510000000", "65488d0510000000", "488d0510000000"} {
 		s := emulated(t, AMD64, testSite, code, map[fixups.Reg]uint64{FSBase: 0x1000, GSBase: 0x2000})
-		if want := uint64(testSite + len(code)/2 + 16); s.regs[RAX] != want {
+		if want := testSite + uint64(len(code)/2+16); s.regs[RAX] != want {
 			t.Errorf("%s: rax %#x, want %#x", code, s.regs[RAX], want)
 		}
 	}
