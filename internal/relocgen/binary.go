@@ -58,15 +58,9 @@ const partBytes = 2 << 20
 // runBinary is run for the binary format.
 func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
 	defer p.stop()
-	funcs := j.pick.funcs
-	if funcs == nil {
-		if funcs, err = j.file.Funcs(); err != nil {
-			return total, inputErr(err)
-		}
-	}
-	outer, err := j.file.Gaps()
+	funcs, outer, err := j.extent()
 	if err != nil {
-		return total, inputErr(err)
+		return total, err
 	}
 	chunks := j.split(funcs)
 	p.begin(chunks)

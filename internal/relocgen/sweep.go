@@ -51,16 +51,9 @@ type counts struct {
 // run sweeps the file with all processors and writes the table in order.
 func (j *job) run(w io.Writer, p *progress) (counts, error) {
 	defer p.stop()
-	funcs := j.pick.funcs
-	if funcs == nil {
-		var err error
-		if funcs, err = j.file.Funcs(); err != nil {
-			return counts{}, inputErr(err)
-		}
-	}
-	gaps, err := j.file.Gaps()
+	funcs, gaps, err := j.extent()
 	if err != nil {
-		return counts{}, inputErr(err)
+		return counts{}, err
 	}
 	chunks := j.split(funcs)
 	p.begin(chunks)
@@ -75,6 +68,19 @@ func (j *job) run(w io.Writer, p *progress) (counts, error) {
 		return total, inputErr(err)
 	}
 	return total, nil
+}
+
+// extent returns the functions to sweep and the gaps of the file.
+func (j *job) extent() (funcs []objfile.Func, gaps []objfile.Gap, err error) {
+	if funcs = j.pick.funcs; funcs == nil {
+		if funcs, err = j.file.Funcs(); err != nil {
+			return nil, nil, inputErr(err)
+		}
+	}
+	if gaps, err = j.file.Gaps(); err != nil {
+		return nil, nil, inputErr(err)
+	}
+	return funcs, gaps, nil
 }
 
 func (j *job) split(funcs []objfile.Func) []*chunk {
