@@ -43,12 +43,3 @@ func ParsePending(text []byte) ([]Pending, error) {
 	}
 	return list, nil
 }
-
-// FormatPending writes one line for each expectation.
-func FormatPending(list []Pending) []byte {
-	var b []byte
-	for _, p := range list {
-		b = fmt.Appendf(b, "%s\t%s\t%s\n", p.Key, p.What, p.Why)
-	}
-	return b
-}
