@@ -24,8 +24,8 @@ type Plan = fixups.Plan
 
 // Arch is an instruction set: the contract of a port. Values are immutable and
 // safe for concurrent use. More that a port can say is found by assertion:
-// [Registerer], [Contexter], [Patcher], [Generator], [Describer], [Fielder],
-// [Shaper].
+// [Registerer], [Contexter], [VendorDecoder], [Patcher], [Generator], [Describer],
+// [Fielder], [Shaper].
 type Arch interface {
 	// Info returns the constants of the instruction set. Callers do not modify
 	// it.
@@ -62,6 +62,14 @@ type Registerer interface {
 // site cannot be moved alone, returns the reason.
 type Contexter interface {
 	Context(in *Insn, env *Env) error
+}
+
+// VendorDecoder is implemented by ports with encodings that processors of
+// different vendors take for different things. DecodeFor is Decode for a processor
+// of vendor v; length, target and fields are that vendor's, and in.AltLen is the
+// other's length. With [VendorUnknown] it is Decode.
+type VendorDecoder interface {
+	DecodeFor(in *Insn, code []byte, pc uint64, v Vendor) error
 }
 
 // Patcher is implemented by ports on which a site may not always be entered by

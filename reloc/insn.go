@@ -11,7 +11,7 @@ type Insn struct {
 	Bytes   [16]byte // the instruction in memory order, zeros behind it
 	Row     uint32   // number of the table row
 	Len     uint8    // length in bytes
-	AltLen  uint8    // length on the other vendor's processors, 0 where they agree
+	AltLen  uint8    // length on the other vendor's processors, 0 where they agree; see [VendorDecoder]
 	Class   fixups.Class
 	Flags   InsnFlags
 	Ext     [2]uint64 // the port's own

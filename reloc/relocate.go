@@ -11,10 +11,21 @@ import (
 // nil: no context. If the context forbids moving the site alone, in is complete
 // all the same.
 func Analyze(in *Insn, a Arch, code []byte, pc uint64, env *Env) error {
-	if err := a.Decode(in, code, pc); err != nil {
+	if err := DecodeFor(in, a, code, pc, env); err != nil {
 		return err
 	}
 	return context(in, a, env)
+}
+
+// DecodeFor decodes for the processors of env.Vendor, without looking at the
+// context. The error is a [fixups.Reason]. env may be nil: no vendor is known.
+func DecodeFor(in *Insn, a Arch, code []byte, pc uint64, env *Env) error {
+	if env != nil && env.Vendor != VendorUnknown {
+		if d, ok := a.(VendorDecoder); ok {
+			return d.DecodeFor(in, code, pc, env.Vendor)
+		}
+	}
+	return a.Decode(in, code, pc)
 }
 
 func context(in *Insn, a Arch, env *Env) error {

@@ -270,9 +270,10 @@ func (q *steps) writeReg(r, v fixups.Operand, size int, high bool) {
 }
 
 // emulateXbegin aborts the transaction at once, with no cause and no hint to
-// retry (SDM volume 1, section 16.3.5): eax is the abort status.
+// retry (SDM volume 1, section 16.3.5): eax is the abort status. A displacement of
+// 16 bits is extended, and the sum is not cut (SDM volume 2, XBEGIN, Operation).
 func (b *planner) emulateXbegin() fixups.Reason {
-	if b.l.opmap() != 0 || b.l.opcode() != 0xc7 || !b.l.has(flagRelImm) || b.l.opSize() == 2 {
+	if !b.isXBEGIN() {
 		return fixups.ReasonNotEmulated
 	}
 	b.p.Emulate = b.p.Program(mov(fixups.R(RAX), fixups.Const(0)), mov(fixups.PC(), fixups.SitePlus(b.target())))

@@ -131,10 +131,7 @@ func (b *planner) emulateLoop(q *steps) {
 // callTo appends the push of the return address; the caller sets pc.
 func (b *planner) callTo(q *steps) {
 	b.p.IsCall = true
-	size := b.word()
-	if b.short() {
-		size = 2
-	}
+	size := b.pushSize()
 	next := fixups.SitePlus(b.next())
 	q.add64(fixups.T(7), b.sp(), -int64(size))
 	q.store(fixups.T(7), next, size)
@@ -177,10 +174,7 @@ func (b *planner) emulateIndirect() fixups.Reason {
 	}
 	q := b.begin()
 	t5 := fixups.T(5)
-	size := b.word()
-	if b.short() {
-		size = 2
-	}
+	size := b.pushSize()
 	if l.mod() == 3 {
 		q.mov(t5, b.reg(l.rmField()))
 	} else {
@@ -211,10 +205,7 @@ func (b *planner) emulateReturn() fixups.Reason {
 	if b.env.SHSTK == reloc.On {
 		return fixups.ReasonShadowStack
 	}
-	size := b.word()
-	if b.short() {
-		size = 2
-	}
+	size := b.pushSize()
 	drop := int64(size)
 	if b.l.opcode() == 0xc2 {
 		drop += signed(&b.in.Bytes, b.l.immOff(), 2) & 0xffff

@@ -102,28 +102,25 @@ func (b *planner) slotCode() fixups.Reason {
 	case fixups.ClassPrivileged:
 		return fixups.ReasonPrivileged
 	case fixups.ClassTransaction:
-		return fixups.ReasonTransaction
+		return b.transaction(step)
 	case fixups.ClassExclusive:
 		return fixups.ReasonExclusive
 	}
 	return fixups.ReasonUnknown
 }
 
-// vendor refuses what processors of different vendors take for different things:
-// near branches with a 66 prefix in 64-bit mode, which Intel's ignore and AMD's
-// obey. Len is Intel's.
-func (b *planner) vendor() fixups.Reason {
-	if b.in.AltLen != 0 || b.a.m64 && b.in.Hazards.Has(fixups.HazardVendor) {
-		if b.env.Vendor != reloc.VendorIntel {
-			return fixups.ReasonVendor
-		}
-	}
-	return fixups.ReasonNone
-}
-
 // short reports whether the operand size of a branch is 16 bits: the target and
-// the pushed or popped address are cut to that.
-func (b *planner) short() bool { return !b.a.m64 && b.l.opSize() == 2 }
+// the pushed or popped address are cut to that. In 64-bit mode that is so on the
+// processors of one vendor: see vendor.go.
+func (b *planner) short() bool { return b.l.opSize() == 2 }
+
+// pushSize is the size in bytes of the return address that a near call pushes.
+func (b *planner) pushSize() int {
+	if b.short() {
+		return 2
+	}
+	return b.word()
+}
 
 // word is the size in bytes of an address and of a stack slot.
 func (b *planner) word() int {

@@ -13,11 +13,14 @@ func (b *planner) call(step bool) fixups.Reason {
 		return r
 	}
 	if !b.l.has(flagRelImm) {
-		return fixups.ReasonUnknown // far
+		return b.farCall(step)
 	}
 	b.p.IsCall = true
 	b.p.Returns = b.env.Return
-	slot := b.env.Return == fixups.ReturnsSlot
+	if b.readsReturn() {
+		b.p.Returns = fixups.ReturnsOriginal
+	}
+	slot := b.p.Returns == fixups.ReturnsSlot
 	if r := b.slotReturn(); r != fixups.ReasonNone {
 		return r
 	}
@@ -44,7 +47,7 @@ func (b *planner) shadowed() bool {
 // looks every return address up, for tracebacks and when it moves stacks, and knows
 // no slot; a call with 16-bit operands would cut it.
 func (b *planner) slotReturn() fixups.Reason {
-	if b.env.Return == fixups.ReturnsSlot && (b.env.Lang == reloc.LangGo || b.short()) {
+	if b.p.Returns == fixups.ReturnsSlot && (b.env.Lang == reloc.LangGo || b.short()) {
 		return fixups.ReasonReturnAddress
 	}
 	return fixups.ReasonNone
@@ -119,7 +122,7 @@ func (b *planner) pushed(n int64) {
 	b.point(fixups.StateStart, b.p.Program(add(b.sp(), b.sp(), n), mov(fixups.PC(), fixups.SitePlus(0))), nil)
 }
 
-// pushAndJump16 is the 32-bit mode's call with 16-bit operands: two bytes are
+// pushAndJump16 is a call with 16-bit operands: two bytes are
 // pushed, and the target is cut to 16 bits whatever the slot.
 func (b *planner) pushAndJump16() fixups.Reason {
 	if r := b.original(); r != fixups.ReasonNone {
@@ -137,16 +140,9 @@ func (b *planner) pushAndJump16() fixups.Reason {
 }
 
 // callFromSlot calls the target, near by rel32, far through a literal that lies
-// behind the tail, so that the callee returns to the tail. It pushes to the shadow
-// stack, which a call to the next instruction must not.
+// behind the tail, so that the callee returns to the tail. A call to the next
+// instruction, which does not touch the shadow stack, does not come here.
 func (b *planner) callFromSlot() fixups.Reason {
-	if !b.shadowed() {
-		if b.env.SHSTK == reloc.On {
-			return fixups.ReasonShadowStack
-		} else if b.env.SHSTK == reloc.Unknown {
-			b.in.Hazards |= fixups.HazardShadowStack.Bit()
-		}
-	}
 	b.start()
 	if b.near {
 		b.p.Strategy = fixups.StrategyReEncode
@@ -190,7 +186,7 @@ func (b *planner) stepCall() fixups.Reason {
 	b.copyZero()
 	n := int64(b.off())
 	ret := fixups.SitePlus(b.next())
-	if b.env.Return == fixups.ReturnsSlot {
+	if b.p.Returns == fixups.ReturnsSlot {
 		ret = fixups.SlotPlus(n)
 		b.escape()
 	}
@@ -219,7 +215,7 @@ func (b *planner) stepCall() fixups.Reason {
 	return fixups.ReasonNone
 }
 
-// stepCall16 is the 32-bit mode's call with 16-bit operands. The copy is a push of
+// stepCall16 steps a call with 16-bit operands. The copy is a push of
 // two bytes, which faults as the call would; post puts the return address there.
 func (b *planner) stepCall16() fixups.Reason {
 	if r := b.original(); r != fixups.ReasonNone {

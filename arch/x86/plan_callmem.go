@@ -12,14 +12,18 @@ import (
 // The short way is right unless the two overlap. It leaves that word spoiled if it
 // is left in between, so it is only for code that has no zone there.
 func (b *planner) callMem() fixups.Reason {
-	if b.short() {
-		return fixups.ReasonUnknown
-	}
-	farRIP := b.l.has(flagRIPRel) && !b.near && !b.l.pfx(pfx67)
+	farRIP := b.farRIP()
 	z := b.zone()
 	switch {
+	case b.apart():
+		return b.callMemTwice()
+	case b.callDead():
+		return fixups.ReasonNone
+	case b.short() && farRIP, b.short() && z != 0:
+		return fixups.ReasonNoScratch
 	case b.env.Short && !farRIP && b.l.mod() != 3 && z == 0 && !(b.spBased() && b.disp() < 0):
-		return b.callMemShort()
+		b.p.Alias = true
+		return b.callMemTwice()
 	case !b.spillable(), b.env.Lang == reloc.LangGo, b.halfPushed():
 		return fixups.ReasonNoScratch
 	case z == 0:
@@ -37,7 +41,7 @@ func (b *planner) halfPushed() bool {
 	if !b.spBased() || b.in.Bytes[b.l.modrmOff()+1]>>3&7|byte(b.l.x()<<3|b.l.x4()<<4) != 4 {
 		return false
 	}
-	w := int64(b.word())
+	w := int64(b.pushSize())
 	d := b.disp()
 	return -2*w < d && d < 0 && d != -w
 }
@@ -51,7 +55,7 @@ func (b *planner) halfPushed() bool {
 // is the operand; if it is not, what it held is gone, as the site's call would
 // have it.
 func (b *planner) toTarget(at, depth int64) fixups.Program {
-	w := int64(b.word())
+	w := int64(b.pushSize())
 	q := b.begin()
 	sp, t0, t1 := b.sp(), fixups.T(0), fixups.T(1)
 	q.add64(t0, sp, at)
@@ -64,7 +68,7 @@ func (b *planner) toTarget(at, depth int64) fixups.Program {
 }
 
 func (b *planner) unrestored(at, depth int64) fixups.Program {
-	w := int64(b.word())
+	w := int64(b.pushSize())
 	q := b.begin()
 	sp, t0, t1 := b.sp(), fixups.T(0), fixups.T(1)
 	q.add64(t0, sp, at)
@@ -83,7 +87,7 @@ func (b *planner) unrestored(at, depth int64) fixups.Program {
 // With R the stack pointer at the site, the target is at R - word - z, which is z
 // below the stack pointer that the callee gets: just inside.
 func (b *planner) callMemZone(farRIP bool, z int64) fixups.Reason {
-	w := int64(b.word())
+	w := int64(b.pushSize())
 	b.p.Strategy = fixups.StrategySpill
 	b.p.Stack = uint16(2 * w)
 	if !b.pushTarget(farRIP, z) {
@@ -177,6 +181,9 @@ func (b *planner) pushTarget(farRIP bool, z int64) bool {
 		b.bytes(0x48, 0x87, 0x04, 0x24)
 	case b.l.mod() == 3:
 		b.start()
+		if b.short() {
+			b.bytes(0x66)
+		}
 		b.bytes(0x54)
 	case farRIP:
 		b.readRAX(z)
@@ -191,7 +198,7 @@ func (b *planner) pushTarget(farRIP bool, z int64) bool {
 			return false
 		}
 	}
-	b.pushed(z + int64(b.word()))
+	b.pushed(z + int64(b.pushSize()))
 	return true
 }
 
@@ -235,13 +242,13 @@ func (l *layout) legacyEnd() int {
 	return l.opcodeOff()
 }
 
-// branchPrefixes emits what stands before ModRM of a branch, in 64-bit mode
-// without 66 and void REX prefixes.
+// branchPrefixes emits what stands before ModRM of a branch, without 66 and void REX
+// prefixes if the branch ignores 66.
 func (b *planner) branchPrefixes() {
 	l := b.l
 	last := l.legacyEnd()
 	for _, c := range b.in.Bytes[:last] {
-		if !b.a.m64 || c != 0x66 && c&0xf0 != 0x40 {
+		if !b.a.m64 || b.short() || c != 0x66 && c&0xf0 != 0x40 {
 			b.bytes(c)
 		}
 	}
@@ -263,15 +270,25 @@ func (b *planner) callMemTight(farRIP bool) fixups.Reason {
 	if r := b.untracked(); r != fixups.ReasonNone {
 		return r
 	}
-	w := int64(b.word())
+	w := int64(b.pushSize())
 	b.p.Strategy = fixups.StrategySpill
 	b.p.Stack = uint16(2 * w)
 	if b.l.mod() == 3 {
 		b.pushTarget(false, 0)
+		if w == 2 {
+			b.bytes(0x66)
+		}
 		b.bytes(0xff, 0x34, 0x24)
 		b.pushed(2 * w)
 	} else if !b.pushTarget(farRIP, w) {
 		return fixups.ReasonNoScratch
+	}
+	if w == 2 {
+		b.bytes(0x66, 0xc7, 0x44, 0x24, byte(w))
+		b.abs(2, b.next())
+		b.point(fixups.StatePart, b.unrestored(0, 2*w), b.toTarget(0, 2*w))
+		b.bytes(0x66, 0xc3)
+		return fixups.ReasonNone
 	}
 	b.bytes(0xc7, 0x44, 0x24, byte(w))
 	b.abs(4, b.next())
@@ -285,22 +302,39 @@ func (b *planner) callMemTight(farRIP bool) fixups.Reason {
 	return fixups.ReasonNone
 }
 
-// callMemShort reads the target twice, so it needs no room but the word that the
-// call writes, and is restricted to operands that do not overlap it:
+// apart reports whether the operand is known not to overlap the word that the call
+// writes: it lies at a constant distance from the stack pointer.
+func (b *planner) apart() bool {
+	l := b.l
+	if !b.spBased() || l.seg() >= 5 || l.addrSize() != b.word() {
+		return false
+	}
+	sib := b.in.Bytes[l.modrmOff()+1]
+	if int(sib>>3&7)|l.x()<<3|l.x4()<<4 != 4 {
+		return false
+	}
+	d, w := b.disp(), int64(b.pushSize())
+	return (d >= 0 || d <= -w-int64(b.word())) && d+w == int64(int32(d+w))
+}
+
+// callMemTwice reads the target twice, so it needs no room but the word that the
+// call writes, and no register. It is for operands that do not overlap that word:
 //
 //	push m  mov [rsp],next  jmp m
 //
 // PUSH reads the operand and then writes the word, as the call does, so the faults
 // come in the order of the site's. From then on neither faults.
-func (b *planner) callMemShort() fixups.Reason {
-	w := int64(b.word())
+func (b *planner) callMemTwice() fixups.Reason {
+	w := int64(b.pushSize())
 	b.p.Strategy = fixups.StrategyReEncode
-	b.p.Alias = true
 	b.start()
 	b.operandAs(6, 0)
 	b.pushed(w)
+	if w == 2 {
+		b.bytes(0x66)
+	}
 	b.bytes(0xc7, 0x04, 0x24)
-	b.abs(4, b.next())
+	b.abs(min(int(w), 4), b.next())
 	b.pushed(w)
 	if w == 8 {
 		b.bytes(0xc7, 0x44, 0x24, 0x04)

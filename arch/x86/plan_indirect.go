@@ -40,6 +40,8 @@ func (b *planner) indirect(step bool) fixups.Reason {
 			return fixups.ReasonNoStop
 		}
 		return b.scratchStep()
+	case b.elsewhere():
+		return fixups.ReasonNone
 	}
 	if r := b.vendor(); r != fixups.ReasonNone {
 		return r
@@ -47,16 +49,35 @@ func (b *planner) indirect(step bool) fixups.Reason {
 	return b.farJumpRIP()
 }
 
+// farRIP reports whether the operand is relative to rip and no displacement names
+// it from every slot.
+func (b *planner) farRIP() bool { return b.l.has(flagRIPRel) && !b.near && !b.l.pfx(pfx67) }
+
+// elsewhere emits a branch with a rip-relative operand, with an operand that does
+// not depend on the slot or on a dead register instead. All prefixes stay, so the
+// copy is right on every processor.
+func (b *planner) elsewhere() bool {
+	if b.lowAbsolute() || b.lowAddr32() {
+		return true
+	}
+	var use reloc.RegUse
+	b.a.Registers(&use, b.in)
+	return b.deadReg(&use)
+}
+
 // indirectCall moves CALL r/m.
 func (b *planner) indirectCall(step bool) fixups.Reason {
 	if r := b.hazards(transfers); r != fixups.ReasonNone {
 		return r
 	}
+	if b.l.opmap() == 0 && b.l.opcode() == 0xff && b.l.reg() == 3 {
+		return b.farCall(step)
+	}
 	if r := b.vendor(); r != fixups.ReasonNone {
 		return r
 	}
 	if b.l.opmap() != 0 || b.l.opcode() != 0xff || b.l.reg() != 2 {
-		return fixups.ReasonUnknown // far
+		return fixups.ReasonUnknown
 	}
 	b.p.IsCall = true
 	b.p.Returns = b.env.Return
@@ -88,7 +109,27 @@ func (b *planner) stepIndirectCall() fixups.Reason {
 	case b.short() && b.env.SHSTK == reloc.On:
 		return fixups.ReasonShadowStack
 	}
-	if b.l.has(flagRIPRel) && !b.near && !b.l.pfx(pfx67) {
+	if r := b.stepCopy(); r != fixups.ReasonNone || b.env.Return == fixups.ReturnsSlot {
+		return r
+	}
+	q := b.begin()
+	for i := range b.p.Post {
+		q.add(b.p.Post[i])
+	}
+	q.store(b.sp(), fixups.SitePlus(b.next()), b.pushSize())
+	if b.env.SHSTK == reloc.On {
+		q.add(fixups.Step{Op: fixups.OpShPop, Dst: fixups.T(2)})
+		q.add(fixups.Step{Op: fixups.OpShPush, A: fixups.SitePlus(b.next())})
+		b.p.Needs |= fixups.NeedsShadowStack
+	}
+	b.p.Post = q.program()
+	return fixups.ReasonNone
+}
+
+// stepCopy emits the call for a step. What it does to the operand's register is in
+// Post.
+func (b *planner) stepCopy() fixups.Reason {
+	if b.farRIP() {
 		if r := b.scratchStep(); r != fixups.ReasonNone {
 			return r
 		}
@@ -102,23 +143,7 @@ func (b *planner) stepIndirectCall() fixups.Reason {
 	}
 	if b.env.Return == fixups.ReturnsSlot {
 		b.p.Escapes = append(b.p.Escapes, fixups.Escape{Off: b.p.CopyLen, Kind: fixups.EscapeReturn})
-		return fixups.ReasonNone
 	}
-	q := b.begin()
-	for i := range b.p.Post {
-		q.add(b.p.Post[i])
-	}
-	size := b.word()
-	if b.short() {
-		size = 2
-	}
-	q.store(b.sp(), fixups.SitePlus(b.next()), size)
-	if b.env.SHSTK == reloc.On {
-		q.add(fixups.Step{Op: fixups.OpShPop, Dst: fixups.T(2)})
-		q.add(fixups.Step{Op: fixups.OpShPush, A: fixups.SitePlus(b.next())})
-		b.p.Needs |= fixups.NeedsShadowStack
-	}
-	b.p.Post = q.program()
 	return fixups.ReasonNone
 }
 
@@ -136,7 +161,10 @@ func (b *planner) copyOperand() {
 
 // indirectFromSlot calls from the slot and returns to it.
 func (b *planner) indirectFromSlot() fixups.Reason {
-	if b.l.has(flagRIPRel) && !b.near && !b.l.pfx(pfx67) {
+	if b.farRIP() {
+		if b.elsewhere() {
+			return b.returned()
+		}
 		return b.farCallRIP()
 	}
 	b.start()

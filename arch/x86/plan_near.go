@@ -48,7 +48,7 @@ func (a *Arch) nearJump(p *fixups.Plan, in *reloc.Insn, env *reloc.Env) bool {
 		nearBranch(p, in)
 	case in.Class == fixups.ClassCondBranch && (l.opmap() == 1 || l.opcode()&0xf0 == 0x70):
 		nearCond(p, in, l)
-	case in.Class == fixups.ClassCall && (env.Lang == reloc.LangGo && env.Return == fixups.ReturnsSlot || in.Target == in.Next()):
+	case in.Class == fixups.ClassCall && (env.Return == fixups.ReturnsSlot && (env.Lang == reloc.LangGo || env.Code != nil) || in.Target == in.Next()):
 		return false
 	case in.Class == fixups.ClassCall && env.Return == fixups.ReturnsSlot:
 		nearCallFromSlot(p, in)

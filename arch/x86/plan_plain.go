@@ -2,7 +2,6 @@ package x86
 
 import (
 	"github.com/xol-go/xol/fixups"
-	"github.com/xol-go/xol/reloc"
 )
 
 // copyable are the hazards that do not keep a plain instruction from running
@@ -27,7 +26,7 @@ const copyable = fixups.Hazards(1<<fixups.HazardRepeats | 1<<fixups.HazardLandin
 func (b *planner) hazards(allowed fixups.Hazards) fixups.Reason {
 	h := b.in.Hazards &^ allowed
 	switch {
-	case b.in.AltLen != 0 && b.env.Vendor != reloc.VendorIntel:
+	case b.in.AltLen != 0 && !b.vendorKnown():
 		return fixups.ReasonVendor
 	case h == 0:
 		return fixups.ReasonNone

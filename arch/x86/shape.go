@@ -20,7 +20,7 @@ func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 	if !in.HasTarget() {
 		return reloc.ShapeKeyed
 	}
-	if in.AltLen != 0 || !a.m64 && l.pfx(pfx66) {
+	if in.AltLen != 0 || l.has(flagRelImm) && l.opSize() == 2 {
 		return reloc.ShapeOwn // a target cut to 16 bits
 	}
 	d := in.Target - in.PC

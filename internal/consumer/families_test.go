@@ -33,14 +33,17 @@ var readmeFamilies = []struct {
 	{"| `jmp`, `jcc`, `loop`, `jrcxz` | yes | yes | yes |", "enfpqNF", "e900010000 eb10 7410 0f8400010000 e2fe e310", "e900010000 7410 e2fe e310"},
 	{"| `call` | yes | yes | yes |", "enfpqNF", "e800010000 e800000000", "e800010000 e800000000"},
 	{"| `call` through a register | yes | yes | yes |", "enfpqNF", "ffd0 41ffd3", "ffd0"},
-	{"| `call` through memory | yes | with `Spill` | yes |", "epqNF", "ff10 ff1500100000", "ff10 ff1500100000"},
+	{"| `call` through memory | yes | with `Spill` or a dead register | yes |", "epqNF", "ff10 ff1500100000", "ff10 ff1500100000"},
+	{"| `call` through memory at a constant distance from the stack pointer | yes | yes | yes |", "enfpqNF", "ff542408", "ff1424 ff942400100000"},
 	{"| `jmp` through a register or memory, `ret` | yes | yes; rip-relative far: with `Spill` | yes |", "enpqNF",
 		"ffe0 ff20 c3 c20800 ff2500100000", "ffe0 ff20 c3 c20800"},
 	{"| far `jmp`, far `ret` | – | yes | yes |", "nfpqNF", "ff28 cb", "ff28 cb ea785634120800"},
 	{"| direct branches with a 66 prefix, 386 | yes | yes | yes |", "enfpqNF", "", "66e90000 660f840000 66e80000"},
-	{"| `xbegin` | yes, as an immediate abort | – | – |", "e", "c7f800000000", "c7f800000000"},
-	{"| rest of TSX, `mov ss`, far `call`, `iret`, `int`, `syscall`, `sysenter`, `ud2`, privileged instructions | – | – | – |", "",
-		"0f01d5 c6f800 8ed0 ff18 cf cd80 0f05 0f34 0f0b f4 fa e410 0f01f8", "0f01d5 8ed0 ff18 9a785634120800 cf cd80 0f34 0f0b f4 fa e410"},
+	{"| `xbegin` | yes, as an immediate abort | yes | – |", "enfpq", "c7f800000000 66c7f80000", "c7f800000000 66c7f80000"},
+	{"| `xend`, `xabort` | – | yes | – |", "nfpq", "0f01d5 c6f800", "0f01d5 c6f800"},
+	{"| far `call` | – | with `Return` = `slot`, where that is not cut | yes |", "NF", "ff18", "ff18 9a785634120800"},
+	{"| `mov ss`, `iret`, `int`, `syscall`, `sysenter`, `ud2`, privileged instructions | – | – | – |", "",
+		"8ed0 cf cd80 0f05 0f34 0f0b f4 fa e410 0f01f8", "8ed0 cf cd80 0f34 0f0b f4 fa e410"},
 }
 
 // TestFamilies holds the README's table of what has a plan against the ports.

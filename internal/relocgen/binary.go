@@ -224,14 +224,16 @@ func (b *binaryPart) run(code []byte, addr uint64) int {
 	at := 0
 	for at < len(code) {
 		pc := addr + uint64(at)
-		if err := arch.Decode(&in, code[at:], pc); err != nil {
+		if err := reloc.DecodeFor(&in, arch, code[at:], pc, &b.env); err != nil {
 			return at
 		}
 		kind := reloc.ShapeOwn
-		if slow == 0 {
-			kind = b.shaper.ShapeKey(&in, &key)
-		} else {
+		switch {
+		case slow > 0:
 			slow--
+		case in.Class == fixups.ClassCall && b.env.Return == fixups.ReturnsSlot: // the callee has a say
+		default:
+			kind = b.shaper.ShapeKey(&in, &key)
 		}
 		switch {
 		case kind == reloc.ShapeCopy && b.plain[in.Len]:

@@ -281,7 +281,11 @@ func (t *textEncoder) ruler(e *fixups.Entry) string {
 		return ""
 	}
 	var in reloc.Insn
-	if t.arch.Decode(&in, e.Bytes, e.PC) != nil {
+	var env reloc.Env
+	if e.AltLen > e.Len { // decoded for the vendor whose length is the shorter one
+		env.Vendor = reloc.VendorAMD
+	}
+	if reloc.DecodeFor(&in, t.arch, e.Bytes, e.PC, &env) != nil {
 		return ""
 	}
 	var s strings.Builder
