@@ -20,7 +20,7 @@ func (f *File) frameRanges() ([]candidate, error) {
 		}
 		// Linkers leave entries of code that they dropped, with address or size 0.
 		if f.inCode(fde.Begin, fde.Size) {
-			out = append(out, candidate{addr: fde.Begin, size: fde.Size, ord: uint32(len(out)), part: fde.Mid})
+			out = append(out, candidate{addr: fde.Begin, size: fde.Size, ord: uint32(len(out)), part: fde.Mid, signal: fde.Signal})
 		}
 	}
 	return out, nil

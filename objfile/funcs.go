@@ -74,7 +74,9 @@ func (fn Func) Range() Range { return Range{fn.Addr, fn.Size} }
 //
 // A symbol without size has an address but no bounds, so it makes no range; but
 // it names one that another source begins at that address, and it is an entry.
-// Symbols and frame entries that leave their section are not believed.
+// Symbols and frame entries that leave their section are not believed, nor are
+// frame entries of signal trampolines (augmentation S), which begin a byte early:
+// without a symbol a trampoline is a gap.
 func (f *File) Funcs() ([]Func, error) { return f.funcs() }
 
 // FuncAt returns the function that covers a, or [ErrNotFound].
@@ -128,6 +130,7 @@ type candidate struct {
 	ord        uint32 // position in its source
 	rank       uint8  // of equals the lower wins
 	part       bool
+	signal     bool // the frame of a signal handler's caller
 }
 
 func (c candidate) end() uint64 { return c.addr + c.size } // at most 2^64-1: inside a section
@@ -224,6 +227,10 @@ func (f *File) findFuncs() ([]Func, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Unwinders look a return address up by the byte before it, and nothing calls
+	// a signal trampoline. So its entry begins a byte early by convention, inside
+	// whatever is there: no place to begin decoding at.
+	frames = slices.DeleteFunc(frames, func(c candidate) bool { return c.signal })
 	funcs = fill(funcs, frames, n.fromFrame)
 	table, err := f.goTable()
 	if err != nil {

@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"bytes"
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
@@ -233,6 +234,26 @@ func TestDamagedSymbols(t *testing.T) {
 	s.data = s.data[:len(s.data)-4]
 	_, err := img.open(t).Funcs()
 	wantErr(t, err, ErrMalformed)
+}
+
+// TestSignalFrames: what unwinders know as the frame of a signal begins a byte
+// early, and is not taken for a function without a symbol.
+func TestSignalFrames(t *testing.T) {
+	img := newImage(0x100)
+	img.frames(fr(0xf, 10))
+	s := img.sec(".eh_frame")
+	s.data = bytes.Replace(s.data, []byte("zR\x00\x01\x78\x10\x01\x1b\x00"), []byte("zRS\x00\x01\x78\x10\x01\x1b"), 1)
+	f := img.open(t)
+	if got := show(mustFuncs(t, f)); got != "" {
+		t.Error(got)
+	}
+	if gaps, err := f.Gaps(); err != nil || len(gaps) != 1 {
+		t.Error(gaps, err)
+	}
+	img.symtab(fsym("restore", 0x10, 9))
+	if got := show(mustFuncs(t, img.open(t))); got != "restore@10+9s" {
+		t.Error(got)
+	}
 }
 
 // TestFrameHeader: without section headers, .eh_frame is found through its header.
