@@ -22,8 +22,8 @@ func ExampleRelocate() {
 	code, err := fixups.Place(nil, &plan, fixups.Bases{Site: 0x401000, Slot: 0x500000})
 	fmt.Printf("%v: % x %v\n", plan.Strategy, code, err)
 
-	hlt := []byte{0xf4}
-	fmt.Println(reloc.Relocate(&plan, x86.AMD64, hlt, 0x401000, &env))
+	sysenter := []byte{0x0f, 0x34}
+	fmt.Println(reloc.Relocate(&plan, x86.AMD64, sysenter, 0x401000, &env))
 	// Output:
 	// re-encode: 0f 84 0c 10 f0 ff e9 f7 0f f0 ff <nil>
 	// privileged

@@ -138,7 +138,7 @@ func TestRelocateFails(t *testing.T) {
 		{"empty", nil, fixups.ReasonTruncated},
 		{"cut", movRIP[:4], fixups.ReasonTruncated},
 		{"reserved", []byte{0x06}, fixups.ReasonReserved},
-		{"hlt", []byte{0xf4}, fixups.ReasonPrivileged},
+		{"sysenter", []byte{0x0f, 0x34}, fixups.ReasonPrivileged},
 	} {
 		var p reloc.Plan
 		if err := reloc.Relocate(&p, x86.AMD64, call, site, nil); err != nil {
@@ -170,7 +170,7 @@ func TestVerdicts(t *testing.T) {
 		{"one variant, near", x86.AMD64, call, &reloc.Env{Slots: near}, false, "emulate: plan; jump: plan; step: plan; "},
 		{"one form", x86.AMD64, call, &reloc.Env{Forms: jump}, true, "jump: plan; jump far: plan; "},
 		{"near only", x86.I386, call, nil, true, "emulate: plan; jump: plan; step: plan; "},
-		{"refused", x86.AMD64, []byte{0xf4}, nil, true,
+		{"refused", x86.AMD64, []byte{0x0f, 0x34}, nil, true,
 			"emulate: not-emulated; jump: privileged; jump far: privileged; step: privileged; step far: privileged; "},
 		{"out of reach", toy.Toy, toyBz, nil, true, "emulate: plan; jump: plan; jump far: no-reach; step: plan; step far: plan; "},
 		{"foreign", toy.Toy, toyTrap, &reloc.Env{Forms: jump}, true, "jump: foreign-breakpoint; jump far: foreign-breakpoint; "},

@@ -22,9 +22,12 @@ type Resumption struct {
 // after a fault by the point's back program, so that the fault appears at the
 // site; for a signal by back if nothing has happened yet, else by forward. ok is
 // false if pc is not an instruction boundary of the slot code (then the thread
-// is not stopped in this slot), or if a fault cannot be taken back there, which
-// the conformance suite excludes for every point whose next instruction can
-// fault.
+// is not stopped in this slot), or if the point has no program for the cause.
+//
+// Breakpoints and other traps are reported behind themselves. Where all of the
+// site's work is done and there is no back, what is at the point is the way out,
+// which cannot fault: a fault there is such a report of the instruction before,
+// and leads forward.
 //
 // For the step form use [fixups.Plan.Abort] while the copy has not run, and
 // [fixups.Plan.Post] once it has.
@@ -35,7 +38,7 @@ func Resume(p *Plan, pc, slot uint64, why Why) (r Resumption, ok bool) {
 	}
 	r.Point = pt
 	switch {
-	case why == Fault || pt.State == fixups.StateStart:
+	case pt.State == fixups.StateStart, why == Fault && (pt.HasBack || pt.State != fixups.StateDone):
 		r.Back, r.Program, ok = true, pt.Back, pt.HasBack
 	default:
 		r.Program, ok = pt.Forward, pt.HasForward

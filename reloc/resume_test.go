@@ -25,16 +25,16 @@ func TestResume(t *testing.T) {
 		fault, signal string // what is done: "" is not here
 	}{
 		{"ld, start", toy.Toy, toyLd, 0, fixups.StateStart, "back: pc = mov site", "back: pc = mov site"},
-		{"ld, done", toy.Toy, toyLd, 2, fixups.StateDone, "", "forward: pc = mov site+0x2"},
+		{"ld, done", toy.Toy, toyLd, 2, fixups.StateDone, "forward: pc = mov site+0x2", "forward: pc = mov site+0x2"},
 		{"ld, between", toy.Toy, toyLd, 1, 0, "", ""},
 		{"ld, behind", toy.Toy, toyLd, 6, 0, "", ""},
 		{"ld, in front", toy.Toy, toyLd, 1<<64 - 1, 0, "", ""},
 		{"ld, far away", toy.Toy, toyLd, 1 << 16, 0, "", ""},
 		{"call, start", toy.Toy, toyCall, 0, fixups.StateStart, "back: pc = mov site", "back: pc = mov site"},
 		{"call, part", toy.Toy, toyCall, 4, fixups.StatePart, "", "forward: pc = mov site+0x20"},
-		{"bz, taken", toy.Toy, toyBz, 6, fixups.StateDone, "", "forward: pc = mov site+0x10"},
+		{"bz, taken", toy.Toy, toyBz, 6, fixups.StateDone, "forward: pc = mov site+0x10", "forward: pc = mov site+0x10"},
 		{"mov, start", x86.AMD64, movRIP, 0, fixups.StateStart, "back: pc = mov site", "back: pc = mov site"},
-		{"mov, done", x86.AMD64, movRIP, 7, fixups.StateDone, "", "forward: pc = mov site+0x7"},
+		{"mov, done", x86.AMD64, movRIP, 7, fixups.StateDone, "forward: pc = mov site+0x7", "forward: pc = mov site+0x7"},
 	} {
 		var p reloc.Plan
 		if err := reloc.Relocate(&p, tt.arch, tt.code, site, jump); err != nil {
@@ -80,10 +80,10 @@ func TestResumeSpill(t *testing.T) {
 	for i := range p.Points {
 		pt := &p.Points[i]
 		r, ok := reloc.Resume(&p, uint64(pt.Off), 0, reloc.Fault)
-		if ok != pt.HasBack || ok && (!r.Back || r.Point != pt) {
+		if ok != (pt.HasBack || pt.State == fixups.StateDone) || ok && (r.Back != pt.HasBack || r.Point != pt) {
 			t.Errorf("fault at +%d: %+v, %v", pt.Off, r, ok)
 		}
-		if ok && len(r.Program) > 1 {
+		if r.Back && len(r.Program) > 1 {
 			backs++
 		}
 		r, ok = reloc.Resume(&p, uint64(pt.Off), 0, reloc.Signal)

@@ -8,10 +8,12 @@ import (
 // Context implements [reloc.Contexter]. Two neighbours matter on x86, both in
 // front of the site:
 //
-//   - MOV SS and POP SS delay traps and interrupts until the site has run. Moved
-//     alone, the site would run without that protection.
+//   - MOV SS and POP SS delay traps and interrupts until the site has run, STUI
+//     user interrupts, and in the kernel STI interrupts. Moved alone, the site would
+//     run without that protection.
 //   - The marks with which Xen and KVM ask for emulation: UD2 and three letters,
-//     which belong to the instruction behind them.
+//     which belong to the instruction behind them. The UD2 itself cannot be moved
+//     either: it must stand in front of the letters.
 //
 // Bytes cannot be decoded backwards in general. So a neighbour counts only if
 // every way of decoding the bytes in front that arrives at the site comes through
@@ -21,18 +23,23 @@ func (a *Arch) Context(in *reloc.Insn, env *reloc.Env) error {
 	if env.Code == nil {
 		return nil
 	}
-	if a.emulationMark(in.PC, env.Code) || a.behindShadow(in.PC, env.Code) {
+	kernel := env.Mode == reloc.ModeKernel
+	if a.emulationMark(in.PC-markLen, env.Code) || in.Class == fixups.ClassTrap && a.emulationMark(in.PC, env.Code) ||
+		a.behindShadow(in.PC, env.Code, kernel) {
 		in.Hazards |= fixups.HazardAdjacent.Bit()
 		return fixups.ReasonAdjacent
 	}
 	return nil
 }
 
-// emulationMark reports whether the five bytes before pc are a mark of Xen or
-// KVM. Nothing else begins with UD2 and goes on with these letters.
+// markLen is the length in bytes of a mark of Xen or KVM.
+const markLen = 5
+
+// emulationMark reports whether the five bytes at pc are a mark of Xen or KVM.
+// Nothing else begins with UD2 and goes on with these letters.
 func (a *Arch) emulationMark(pc uint64, code reloc.Code) bool {
-	b := code.Bytes(pc - 5)
-	if len(b) < 5 || b[0] != 0x0f || b[1] != 0x0b {
+	b := code.Bytes(pc)
+	if len(b) < markLen || b[0] != 0x0f || b[1] != 0x0b {
 		return false
 	}
 	mark := string(b[2:5])
@@ -43,9 +50,10 @@ func (a *Arch) emulationMark(pc uint64, code reloc.Code) bool {
 // in the middle of an instruction fall into step within a few instructions.
 const lookBack = 48
 
-// behindShadow reports whether the instruction before pc is MOV SS or POP SS.
-func (a *Arch) behindShadow(pc uint64, code reloc.Code) bool {
-	last := a.shadowBefore(pc, code)
+// behindShadow reports whether the instruction before pc is MOV SS, POP SS or STUI,
+// or in the kernel STI.
+func (a *Arch) behindShadow(pc uint64, code reloc.Code, kernel bool) bool {
+	last := a.shadowBefore(pc, code, kernel)
 	if last == 0 {
 		return false
 	}
@@ -65,8 +73,8 @@ func (a *Arch) behindShadow(pc uint64, code reloc.Code) bool {
 
 // shadowBefore returns the length of an instruction that ends at pc and has the
 // hazard shadow, 0 if there is none.
-func (a *Arch) shadowBefore(pc uint64, code reloc.Code) uint64 {
-	if b := code.Bytes(pc - longest); len(b) >= longest && !a.mayShadow(b[:longest]) {
+func (a *Arch) shadowBefore(pc uint64, code reloc.Code, kernel bool) uint64 {
+	if b := code.Bytes(pc - longest); len(b) >= longest && !a.mayShadow(b[:longest], kernel) {
 		return 0
 	}
 	var in reloc.Insn
@@ -75,7 +83,7 @@ func (a *Arch) shadowBefore(pc uint64, code reloc.Code) uint64 {
 		if len(b) == 0 || a.Decode(&in, b, pc-n) != nil || uint64(in.Len) != n {
 			continue
 		}
-		if in.Hazards.Has(fixups.HazardShadow) && in.Class != fixups.ClassPrivileged {
+		if in.Hazards.Has(fixups.HazardShadow) && (kernel || in.Class != fixups.ClassPrivileged) {
 			return n
 		}
 	}
@@ -83,14 +91,23 @@ func (a *Arch) shadowBefore(pc uint64, code reloc.Code) uint64 {
 }
 
 // mayShadow reports whether b can end with MOV SS, which is 8E with 2 in
-// ModRM.reg, or POP SS, which is 17.
-func (a *Arch) mayShadow(b []byte) bool {
-	for i, c := range b[:len(b)-1] {
+// ModRM.reg, POP SS, which is 17, STUI, which is F3 0F 01 EF, or STI, which is FB.
+func (a *Arch) mayShadow(b []byte, kernel bool) bool {
+	last := len(b) - 1
+	for i, c := range b[:last] {
 		if c == 0x8e && b[i+1]&0x38 == 0x10 {
 			return true
 		}
 	}
-	return !a.m64 && b[len(b)-1] == 0x17
+	switch b[last] {
+	case 0x17:
+		return !a.m64
+	case 0xef:
+		return a.m64 && b[last-1] == 0x01
+	case 0xfb:
+		return kernel
+	}
+	return false
 }
 
 // walk decodes from start until it arrives at pc or passes it, and returns the

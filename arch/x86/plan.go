@@ -99,8 +99,8 @@ func (b *planner) slotCode() fixups.Reason {
 		return b.indirect(step)
 	case fixups.ClassIndirectCall:
 		return b.indirectCall(step)
-	case fixups.ClassPrivileged:
-		return fixups.ReasonPrivileged
+	case fixups.ClassPrivileged, fixups.ClassTrap, fixups.ClassKernelEntry:
+		return b.system(step)
 	case fixups.ClassTransaction:
 		return b.transaction(step)
 	case fixups.ClassExclusive:

@@ -14,6 +14,12 @@ const transfers = copyable | fixups.Hazards(1<<fixups.HazardPushesPC|1<<fixups.H
 // whatever it takes a 66 prefix for. IRET and what leaves to another privilege are
 // not among them.
 func (b *planner) indirect(step bool) fixups.Reason {
+	switch {
+	case systemRules[b.in.Row] != 0:
+		return b.system(step)
+	case b.isIret():
+		return b.iret(step)
+	}
 	if r := b.hazards(transfers); r != fixups.ReasonNone {
 		return r
 	}

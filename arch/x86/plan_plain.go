@@ -15,10 +15,13 @@ import (
 //     refused before;
 //   - x87-fip: declared in the plan;
 //   - monitor: a monitor may be lost at any time, so its users check;
+//   - kernel-entry: SENDUIPI, URDMSR and UWRMSR may be done by others, and come back
+//     behind themselves;
 //   - partial, unwind, rseq, exception-table, context-unknown: properties of the
 //     site that a copy does not change.
 const copyable = fixups.Hazards(1<<fixups.HazardRepeats | 1<<fixups.HazardLandingPad |
 	1<<fixups.HazardShadowStack | 1<<fixups.HazardVendor | 1<<fixups.HazardX87FIP |
+	1<<fixups.HazardKernelEntry |
 	1<<fixups.HazardMonitor | 1<<fixups.HazardPartial | 1<<fixups.HazardUnwind |
 	1<<fixups.HazardRSeq | 1<<fixups.HazardExceptionTable | 1<<fixups.HazardContextUnknown)
 
@@ -43,7 +46,15 @@ func (b *planner) hazards(allowed fixups.Hazards) fixups.Reason {
 // plain copies an instruction that neither reads nor writes pc. PUSHF, which
 // shows the stepper's trap flag, is the one with work left after a step.
 func (b *planner) plain(step bool) fixups.Reason {
+	if b.isPopf() {
+		return b.popf(step)
+	}
 	allowed := copyable
+	if !step {
+		// XTEST and what suspends load tracking look at the transaction alone. A step
+		// would have ended it (plan_tsx.go).
+		allowed |= fixups.HazardTransaction.Bit()
+	}
 	pushf := b.in.Hazards.Has(fixups.HazardSeesTF) && b.isPushf()
 	if pushf {
 		allowed |= fixups.HazardSeesTF.Bit()

@@ -182,6 +182,11 @@ func (b *planner) guardTarget() {
 func (b *planner) guard(delta int64) {
 	b.done(delta)
 	b.p.CopyLen = uint16(b.off())
+	b.stopper(delta)
+}
+
+// stopper is the last part of guard.
+func (b *planner) stopper(delta int64) {
 	if b.env.Stop == fixups.StopTrap || !b.near && (b.env.ExecuteOnly || b.tracked()) {
 		b.p.Tail = fixups.TailTrap
 		b.bytes(0xcc)

@@ -6389,6 +6389,129 @@ var facts = [3161]uint64{
 	3160: 0x10000000,         // f8 f3 w0 l0 /0 reg m64 : uwrmsr
 }
 
+var systemRules = [3161]uint8{
+	74:   1, // 6c : ins
+	75:   1, // 6d : ins
+	76:   1, // 6e : outs
+	77:   1, // 6f : outs
+	243:  6, // cc : int3
+	244:  7, // cd : int
+	245:  6, // ce m32 : into
+	255:  1, // e4 : in
+	256:  1, // e5 : in
+	257:  1, // e6 : out
+	258:  1, // e7 : out
+	263:  1, // ec : in
+	264:  1, // ed : in
+	265:  1, // ee : out
+	266:  1, // ef : out
+	267:  6, // f1 : int1
+	268:  2, // f4 : hlt
+	288:  1, // fa : cli
+	289:  3, // fb : sti
+	447:  1, // 00 /2 : lldt
+	448:  1, // 00 /3 : ltr
+	451:  1, // 00 /6 f2 m64 : lkgs
+	454:  2, // 01 /2 mem : lgdt
+	455:  2, // 01 /3 mem : lidt
+	458:  3, // 01 /6 : lmsw
+	459:  1, // 01 /7 mem : invlpg
+	460:  1, // 01 np /0 reg rm0 : enclv
+	461:  1, // 01 np /0 reg rm1 : vmcall
+	462:  3, // 01 np /0 reg rm2 : vmlaunch
+	463:  3, // 01 np /0 reg rm3 : vmresume
+	464:  1, // 01 np /0 reg rm4 : vmxoff
+	465:  1, // 01 np /0 reg rm5 : pconfig
+	466:  2, // 01 np /0 reg rm6 : wrmsrns
+	467:  1, // 01 f2 /0 reg rm6 m64 : rdmsrlist
+	468:  2, // 01 f3 /0 reg rm6 m64 : wrmsrlist
+	469:  1, // 01 np /0 reg rm7 m64 : pbndkb
+	470:  1, // 01 np /1 reg rm0 : monitor
+	471:  2, // 01 np /1 reg rm1 : mwait
+	472:  1, // 01 np /1 reg rm2 : clac
+	473:  1, // 01 np /1 reg rm3 : stac
+	474:  3, // 01 f2 /1 reg rm2 m64 : erets
+	475:  3, // 01 f3 /1 reg rm2 m64 : eretu
+	476:  1, // 01 66 /1 reg rm4 : tdcall
+	477:  3, // 01 66 /1 reg rm5 m64 : seamret
+	478:  1, // 01 66 /1 reg rm6 m64 : seamops
+	479:  2, // 01 66 /1 reg rm7 m64 : seamcall
+	480:  1, // 01 np /1 reg rm7 : encls
+	482:  1, // 01 np /2 reg rm1 : xsetbv
+	483:  4, // 01 np /2 reg rm4 : vmfunc
+	486:  4, // 01 np /2 reg rm7 : enclu
+	487:  3, // 01 /3 reg rm0 : vmrun
+	488:  1, // 01 np 66 /3 reg rm1 : vmmcall
+	489:  1, // 01 f3 f2 /3 reg rm1 : vmgexit
+	490:  1, // 01 /3 reg rm2 : vmload
+	491:  1, // 01 /3 reg rm3 : vmsave
+	492:  2, // 01 /3 reg rm4 : stgi
+	493:  2, // 01 /3 reg rm5 : clgi
+	494:  3, // 01 /3 reg rm6 : skinit
+	495:  1, // 01 /3 reg rm7 : invlpga
+	497:  2, // 01 f3 /5 reg rm0 : setssbsy
+	507:  2, // 01 /7 reg rm0 m64 : swapgs
+	513:  1, // 01 f2 /7 reg rm5 m64 : rmpread
+	514:  1, // 01 f3 /7 reg rm5 m64 : rmpquery
+	516:  1, // 01 np 66 /7 reg rm6 : invlpgb
+	517:  1, // 01 f3 /7 reg rm6 m64 : rmpadjust
+	518:  1, // 01 f2 /7 reg rm6 m64 : rmpupdate
+	519:  1, // 01 np 66 /7 reg rm7 : tlbsync
+	520:  1, // 01 f3 /7 reg rm7 m64 : psmash
+	521:  1, // 01 f2 /7 reg rm7 : pvalidate
+	524:  8, // 05 m64 : syscall
+	525:  4, // 05 m32 : syscall
+	526:  1, // 06 : clts
+	527:  3, // 07 : sysret
+	528:  3, // 08 : invd
+	529:  1, // 09 f3 : wbnoinvd
+	530:  1, // 09 : wbinvd
+	531:  5, // 0b : ud2
+	595:  1, // 20 /0 : mov
+	596:  1, // 20 /2 : mov
+	597:  1, // 20 /3 : mov
+	598:  1, // 20 /4 : mov
+	599:  2, // 21 : mov
+	600:  3, // 22 /0 : mov
+	601:  1, // 22 /2 : mov
+	602:  3, // 22 /3 : mov
+	603:  3, // 22 /4 : mov
+	604:  2, // 23 : mov
+	629:  2, // 30 : wrmsr
+	631:  1, // 32 : rdmsr
+	633:  4, // 34 : sysenter
+	634:  3, // 35 : sysexit
+	635:  3, // 37 np : getsec
+	761:  1, // 78 np : vmread
+	764:  1, // 79 np : vmwrite
+	826:  3, // aa : rsm
+	841:  1, // ae f3 /6 mem : clrssbsy
+	863:  5, // b9 : ud1
+	891:  1, // c7 np /3 mem : xrstors
+	893:  1, // c7 np /5 mem : xsaves
+	894:  1, // c7 np /6 mem : vmptrld
+	895:  1, // c7 66 /6 mem : vmclear
+	896:  1, // c7 f3 /6 mem : vmxon
+	897:  1, // c7 np /7 mem : vmptrst
+	998:  5, // ff : ud0
+	1060: 1, // 80 66 mem : invept
+	1061: 1, // 81 66 mem : invvpid
+	1062: 1, // 82 66 mem : invpcid
+	1080: 1, // dc f3 reg : loadiwkey
+	1091: 1, // f5 66 mem : wruss
+	1097: 1, // f8 f3 mem : enqcmds
+	1138: 1, // f0 f3 /0 reg rm0 : hreset
+	1745: 1, // f6 f2 w0 l0 /0 reg m64 : rdmsr
+	1746: 2, // f6 f3 w0 l0 /0 reg m64 : wrmsrns
+	2737: 1, // 65 66 l0 mem m64 nd0 nf0 : wruss
+	2990: 1, // f0 f3 l0 mem m64 nd0 nf0 : invept
+	2991: 1, // f1 f3 l0 mem m64 nd0 nf0 : invvpid
+	2992: 1, // f2 f3 l0 mem m64 nd0 nf0 : invpcid
+	3029: 1, // f8 f3 w0 l0 mem m64 nd0 nf0 : enqcmds
+	3157: 1, // f6 f2 w0 l0 /0 reg m64 : rdmsr
+	3158: 2, // f6 f3 w0 l0 /0 reg m64 : wrmsrns
+}
+
 var leaves = [14572]uint64{
 	0x800000000000000, 0x2c4000110000000, 0x2c4000210000000, 0x2c4000310000000, 0x2c4000410000000, 0x2c4000510000000, 0x2c4000610000000, 0x2cc003110000000,
 	0x2cc003210000000, 0x2c4000710000000, 0x2c4000810000000, 0x2c4000910000000, 0x2c4000a10000000, 0x2c4000b10000000, 0x2c4000c10000000, 0x2cc003310000000,

@@ -93,11 +93,11 @@ func TestAgent(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := exec.Command(agent, table).CombinedOutput()
-		// 13 instructions; the ud2 is refused, 5 cannot be emulated. Each of the two
-		// calls hits 12 probes: the one with NULL leaves out the jmp, but hits the
+		// 13 instructions, of which 6 cannot be emulated. Each of the two calls hits 12
+		// probes, all but the ud2: the one with NULL leaves out the jmp, but hits the
 		// load twice, since its fault is reported at the site. That fault happens
 		// once without the probes, too.
-		const want = "probes 12, refused 1, by jump 5, hits 24, faults 2\n"
+		const want = "probes 13, refused 0, by jump 6, hits 24, faults 2\n"
 		if err != nil || string(out) != want {
 			t.Errorf("%s: %v\n%s", cc, err, out)
 		}

@@ -1679,7 +1679,9 @@ XOL_API bool xol_point_lost(const xol_resume *r, uint32_t reg) { return xol_in_s
  * it: after a fault by the point's back program, so that the fault appears at
  * the site; for a signal by back if nothing has happened yet, else by forward.
  * It returns false if pc is not an instruction boundary of the slot code (then
- * the thread is not in this slot), or if there is no such program.
+ * the thread is not in this slot), or if there is no such program. Traps are
+ * reported behind themselves: where all is done and the point has no back, a
+ * fault leads forward.
  *
  * For the step form run XOL_ABORT while the copy has not run, XOL_POST once it
  * has.
@@ -1701,7 +1703,8 @@ XOL_API bool xol_point(const xol_verdict *v, uint64_t pc, uint64_t slot, uint32_
 			out->off = xol_u16(p);
 			out->insn = xol_u16(p + 2);
 			out->state = p[4];
-			out->back = why == XOL_WHY_FAULT || p[4] == XOL_STATE_START;
+			out->back = p[4] == XOL_STATE_START ||
+				(why == XOL_WHY_FAULT && ((p[5] & 1) != 0 || p[4] != XOL_STATE_DONE));
 			xol_span_program(v, p + (out->back ? 8 : 16), &out->program);
 			return (p[5] & (out->back ? 1 : 2)) != 0;
 		}

@@ -234,6 +234,9 @@ func (m *model) emitRows(b *bytes.Buffer) error {
 		fmt.Fprintf(b, "%d: %#x, // %s : %s\n", r.id, f, r.text, r.name)
 	}
 	b.WriteString("}\n\n")
+	if err := m.emitSystem(b); err != nil {
+		return err
+	}
 	leaves := make([]uint64, len(m.leaves))
 	for i, id := range m.leaves {
 		leaves[i] = leaf(id, facts)

@@ -49,5 +49,8 @@ func (r *row) notes() string {
 			notes = append(notes, a)
 		}
 	}
+	if r.system != "" {
+		notes = append(notes, "sys="+r.system)
+	}
 	return strings.Join(notes, " ")
 }

@@ -168,6 +168,8 @@ func (r *row) parseAttrs(s string) error {
 			r.class = val
 		case key == "haz":
 			r.hazards = append(r.hazards, strings.Split(val, ",")...)
+		case key == "sys":
+			r.system = val
 		case knownAttrs[f]:
 			r.attrs[f] = true
 		default:

@@ -63,6 +63,7 @@ type row struct {
 	implicit []operand
 	class    string
 	hazards  []string
+	system   string // what may be done with it in each mode, by systemRules
 	attrs    map[string]bool
 
 	id   int
