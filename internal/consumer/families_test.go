@@ -25,7 +25,7 @@ var readmeFamilies = []struct {
 		"01c8 0f58c1 c5fc58c1 62f17c4858c1 d8c1 f00fb110 f3a4 0fa2 0f31", "01c8 0f58c1 c5fc58c1 d8c1 f00fb110 f3a4 0fa2 60 61"},
 	{"| no-ops, `endbr`, `push` and `pop` of registers, constants and memory, `pushf` | yes | yes | yes |", "enfpqNF",
 		"90 0f1f00 f30f1efa 50 58 6a01 ff30 8f00 9c", "90 f30f1efb 50 58 6a01 ff30 8f00 9c"},
-	{"| `popf` | yes | – | – |", "e", "9d", "9d"},
+	{"| `popf` | yes | – | yes |", "eNF", "9d", "9d"},
 	{"| rip-relative `mov`, `movzx`, `movsx`, `movsxd`, `lea`, `push`, `pop` | yes | near; far: see below | yes |", "enpqNF",
 		"488b0d00100000 48890d00100000 0fb60500100000 0fbe0500100000 48630500100000 488d0d00100000 ff3500100000 8f0500100000", ""},
 	{"| rip-relative, all others | – | near; far: see below | yes |", "npqNF",
@@ -42,8 +42,13 @@ var readmeFamilies = []struct {
 	{"| `xbegin` | yes, as an immediate abort | yes | – |", "enfpq", "c7f800000000 66c7f80000", "c7f800000000 66c7f80000"},
 	{"| `xend`, `xabort` | – | yes | – |", "nfpq", "0f01d5 c6f800", "0f01d5 c6f800"},
 	{"| far `call` | – | with `Return` = `slot`, where that is not cut | yes |", "NF", "ff18", "ff18 9a785634120800"},
-	{"| `mov ss`, `iret`, `int`, `syscall`, `sysenter`, `ud2`, privileged instructions | – | – | – |", "",
-		"8ed0 cf cd80 0f05 0f34 0f0b f4 fa e410 0f01f8", "8ed0 cf cd80 0f34 0f0b f4 fa e410"},
+	{"| `iret`, user mode | – | yes | yes |", "nfpqNF", "cf 48cf", "cf"},
+	{"| `syscall`, user mode | – | yes | yes |", "nfpqNF", "0f05", ""},
+	{"| `int3`, `into`, `int n`, user mode | – | yes | yes |", "nfpqNF", "cc cd80", "cc ce cd80"},
+	{"| `int1`, user mode | – | yes | – |", "nfpq", "f1", "f1"},
+	{"| `ud0`, `ud1`, `ud2`; user mode: `hlt`, `cli`, `sti`, port I/O and all other privileged instructions | – | yes | yes |", "nfpqNF",
+		"0fffc0 0fb9c0 0f0b f4 fa fb e410 0f01f8 0f01c1 0f30 0f22d8 0f07", "0fffc0 0fb9c0 0f0b f4 fa fb e410 0f01c1 0f30 0f22d8 0f35"},
+	{"| `mov ss`, `pop ss`, `sysenter`, `enclu`, `vmfunc`, `stui` | – | – | – |", "", "8ed0 0f34 0f01d7 0f01d4 f30f01ef", "8ed0 17 0f34 0f01d7 0f01d4"},
 }
 
 // TestFamilies holds the README's table of what has a plan against the ports.
