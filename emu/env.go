@@ -34,7 +34,7 @@ func (w *Worker) Env() reloc.Env {
 		Short:       one(4),
 		AllowLost:   one(4),
 		ExecuteOnly: one(8),
-		Private:     one(8),
+		Private:     one(2),
 		Biased:      one(4),
 		Return:      fixups.Returns(w.rnd.below(2)),
 		Stop:        fixups.Stop(w.rnd.below(2)),

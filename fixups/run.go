@@ -32,10 +32,15 @@ type Machine interface {
 type Bases struct {
 	Site uint64           // address of the site at run time
 	Slot uint64           // address of the slot
-	Data uint64           // address of the slot's private data, 0 if there is none
+	Data uint64           // address of the slot's private data, [DataSize] bytes, 0 if there is none
 	Regs map[Reg]uint64   // register values at the hit, for private slots only
 	Insn func(int) uint64 // address of the copy of the n-th stolen instruction (regions)
 }
+
+// DataSize is how many bytes of a slot's private data plans use at most. Its
+// address is a multiple of 8; a plan may ask for it to be near the slot, which
+// [Place] checks.
+const DataSize = 16
 
 // Temps are t0 to t7. They belong to the thread from Pre to Post or Abort.
 type Temps struct {

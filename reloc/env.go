@@ -15,7 +15,7 @@ type Env struct {
 
 	Dead      fixups.RegSet // registers dead here, free as scratch
 	Spill     bool          // registers may be saved below the zone
-	Data      bool          // memory private to the slot exists
+	Data      bool          // memory of the slot's own exists, free as scratch if Private
 	ABI       ABI           // zero: nothing is dead by ABI
 	AllowLost bool          // the destination of a load may serve as its own base in jump
 
@@ -33,7 +33,10 @@ type Env struct {
 	Features    Features // zero: none stated
 	OS          OS       // zero: linux
 	Lang        Lang     // zero: C
-	Private     bool     // slots may be private to a thread
+	// Private: slots may be private to a thread. A plan that keeps something in the
+	// slot's data asks for it (Plan.Private): threads in the slot at once would share
+	// the data.
+	Private bool
 	// Biased says that addresses are those of an object file, to which a load bias
 	// is still added: no plan may depend on where its site or target is.
 	Biased bool

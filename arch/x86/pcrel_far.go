@@ -9,7 +9,7 @@ import (
 // In the order of preference: a constant for LEA; MOV through a 64-bit absolute
 // address, which only the accumulator has; the destination as its own base, if
 // the caller allows its loss on a fault; an absolute address of 32 bits; a dead
-// register; a spilled one.
+// register; one that waits in the slot's data or, last, on the stack.
 func (b *planner) farJump() fixups.Reason {
 	if b.isLEA() {
 		return b.farLEA()
@@ -24,6 +24,8 @@ func (b *planner) farJump() fixups.Reason {
 	case b.lowAbsolute():
 	case b.lowAddr32():
 	case b.deadReg(&use):
+	case b.hasData():
+		return b.dataSpill(&use)
 	default:
 		return b.spill(&use)
 	}

@@ -166,11 +166,16 @@ func (b *planner) saveRAX(z int64) {
 	b.pushed(z + 8)
 }
 
-// farJumpRIP is JMP [rip]: the target is put on the stack below the zone, and RET
-// imm16 takes it and the zone off again. A shadow stack would object.
+// farJumpRIP is JMP [rip] through the slot's data, or else the target is put on the stack below the zone, and RET imm16 takes it and the
+// zone off again. A shadow stack would object to that.
 func (b *planner) farJumpRIP() fixups.Reason {
 	z := b.zone()
-	if !b.spillable() || z > 0x7ff8 || b.l.reg() != 4 || b.env.Lang == reloc.LangGo && z != 0 {
+	switch {
+	case b.l.reg() != 4:
+		return fixups.ReasonNoScratch
+	case b.hasData():
+		return b.dataJump()
+	case !b.spillable(), z > 0x7ff8, b.env.Lang == reloc.LangGo && z != 0:
 		return fixups.ReasonNoScratch
 	}
 	switch b.env.SHSTK {
@@ -194,12 +199,15 @@ func (b *planner) farJumpRIP() fixups.Reason {
 	return fixups.ReasonNone
 }
 
-// farCallRIP is CALL [rip] that returns to the slot. The target waits in the word
-// that the call will overwrite with the return address, which only a zone keeps
-// from signals.
+// farCallRIP is CALL [rip] that returns to the slot, through the slot's data, or
+// else the target waits in the word that the call will
+// overwrite with the return address, which only a zone keeps from signals.
 func (b *planner) farCallRIP() fixups.Reason {
 	z := b.zone()
-	if !b.spillable() || z < 8 {
+	switch {
+	case b.hasData():
+		return b.dataCallFromSlot()
+	case !b.spillable(), z < 8:
 		return fixups.ReasonNoScratch
 	}
 	b.p.Strategy = fixups.StrategySpill

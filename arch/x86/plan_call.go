@@ -151,10 +151,16 @@ func (b *planner) callFromSlot() fixups.Reason {
 		return b.returned()
 	}
 	switch {
-	case b.env.ExecuteOnly:
-		return fixups.ReasonNoScratch
 	case b.tracked():
 		return fixups.ReasonNoReach
+	case b.env.ExecuteOnly && b.hasData():
+		b.inData()
+		b.constToData(b.target(), b.start)
+		b.notrack()
+		b.dataOp(0xff, 2, dataTarget, 0)
+		return b.returned()
+	case b.env.ExecuteOnly:
+		return fixups.ReasonNoScratch
 	}
 	b.p.Strategy = fixups.StrategyLiteral
 	b.notrack()

@@ -24,6 +24,8 @@ func (b *planner) callMem() fixups.Reason {
 	case b.env.Short && !farRIP && b.l.mod() != 3 && z == 0 && !(b.spBased() && b.disp() < 0):
 		b.p.Alias = true
 		return b.callMemTwice()
+	case b.hasData() && !b.short() && !b.halfPushed():
+		return b.dataCall(farRIP)
 	case !b.spillable(), b.env.Lang == reloc.LangGo, b.halfPushed():
 		return fixups.ReasonNoScratch
 	case z == 0:

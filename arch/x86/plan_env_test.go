@@ -27,7 +27,7 @@ func anyEnv(rnd *rand.Rand) reloc.Env {
 		AllowLost: yes(2), Zone: one(rnd, zones...), ExecuteOnly: yes(4),
 		Mode: one(rnd, reloc.ModeUser, reloc.ModeKernel), Vendor: one(rnd, reloc.VendorUnknown, reloc.VendorIntel, reloc.VendorAMD),
 		SHSTK: one(rnd, sw...), IBT: one(rnd, sw...), OS: one(rnd, reloc.Linux, reloc.Windows, reloc.Darwin),
-		Lang: one(rnd, reloc.LangC, reloc.LangC, reloc.LangGo), Biased: yes(4), Short: yes(2),
+		Lang: one(rnd, reloc.LangC, reloc.LangC, reloc.LangGo), Biased: yes(4), Short: yes(2), Data: yes(3), Private: yes(2),
 		Stop: one(rnd, fixups.StopHardware, fixups.StopTrap),
 	}
 	if yes(3) {
@@ -124,7 +124,9 @@ func checkPolicy(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc
 	}
 	zone, _ := env.ZoneOf(a.info)
 	switch {
-	case p.Strategy == fixups.StrategySpill && (!env.Spill || zone < 0 || zone > maxZone):
+	case p.Private && !(env.Data && env.Private):
+		t.Error("data that is not allowed")
+	case p.Strategy == fixups.StrategySpill && !p.Private && (!env.Spill || zone < 0 || zone > maxZone):
 		t.Error("a spill that is not allowed")
 	case env.Lang == reloc.LangGo && p.IsCall && p.Returns == fixups.ReturnsSlot:
 		t.Error("a return address in the slot for Go")
@@ -157,12 +159,22 @@ func checkCopies(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc
 			t.Errorf("at %d: a return in place of a tracked branch", off)
 		case out.Class == fixups.ClassIndirectBranch && in.Class != fixups.ClassIndirectBranch && in.Class != fixups.ClassIndirectCall && b.tracked():
 			t.Errorf("at %d: a tracked way out", off)
-		case out.Class == fixups.ClassIndirectBranch && in.Class != fixups.ClassIndirectBranch && env.ExecuteOnly && l.has(flagRIPRel) && in.Class != fixups.ClassIndirectCall:
+		case out.Class == fixups.ClassIndirectBranch && in.Class != fixups.ClassIndirectBranch && env.ExecuteOnly && l.has(flagRIPRel) && in.Class != fixups.ClassIndirectCall && !inDataAt(p, off+l.dispOff()):
 			t.Errorf("at %d: a literal where code cannot be read", off)
 		case a.m64 && p.IsCall && l.opmap() == 0 && (l.opcode() == 0xff && l.reg() == 6 || l.opcode() == 0x68) && l.opSize() == 2:
 			t.Errorf("at %d: a push of two bytes", off)
 		}
 	}
+}
+
+// inDataAt reports whether the field at off names the slot's data.
+func inDataAt(p *reloc.Plan, off int) bool {
+	for i := range p.Relocs {
+		if p.Relocs[i].Base == fixups.BaseData && int(p.Relocs[i].Off) == off {
+			return true
+		}
+	}
+	return false
 }
 
 // LEA takes no part of a segment.

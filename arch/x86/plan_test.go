@@ -38,6 +38,9 @@ var (
 var (
 	near = reloc.Env{Slots: reloc.SlotsNear}
 	slot = reloc.Env{Return: fixups.ReturnsSlot}
+
+	data     = reloc.Env{Data: true, Private: true}
+	dataSlot = reloc.Env{Data: true, Private: true, Return: fixups.ReturnsSlot}
 )
 
 // jumpCode is the code of the jump form, placed at testFar for a site at testSite,
@@ -126,6 +129,19 @@ var jumpCode = []struct {
 	{"vaddps, dead r11", "c5fc580500010000", "49bb08014000127f0000" + "c4c17c5803" + "ff250000000008004000127f0000", reloc.Env{ABI: reloc.ABIEntry}},
 	{"vaddps, dead r12", "c5fc580500010000", "49bc08014000127f0000" + "c4c17c580424" + "ff250000000008004000127f0000", reloc.Env{Dead: fixups.MakeRegSet(12)}},
 	{"vaddps zmm, dead r13", "62f17c48580500010000", "49bd0a014000127f0000" + "62d17c48584500" + "ff25000000000a004000127f0000", reloc.Env{Dead: fixups.MakeRegSet(13)}},
+	{"cmpxchg, data", "0fb10d00010000", "488935f90f0000" + "48be07014000127f0000" + "0fb10e" + "488b35e50f0000" + "ff250000000007004000127f0000", data},
+	{"add rsp, data", "48032500010000", "488935f90f0000" + "48be07014000127f0000" + "480326" + "488b35e50f0000" + "ff250000000007004000127f0000", data},
+	{"push, data", "ff3500010000", "488935f90f0000" + "48be06014000127f0000" + "ff36" + "488b35e60f0000" + "ff250000000006004000127f0000", data},
+	{"jmp, data", "ff2500010000", "488905f90f0000" + "48a106014000127f0000" + "488905f00f0000" + "488b05e10f0000" + "ff25e30f0000", data},
+	{"jmp notrack, data", "3eff2500010000", "488905f90f0000" + "48a107014000127f0000" + "488905f00f0000" + "488b05e10f0000" + "3eff25e20f0000", data},
+	{"call slot, data", "ff1500010000", "488905f90f0000" + "48a106014000127f0000" + "488905f00f0000" + "488b05e10f0000" + "ff15e30f0000" + "ff250000000006004000127f0000", dataSlot},
+	{"call, data", "ff1500010000", "488905f90f0000" + "48a106014000127f0000" + "488905f00f0000" + "48b806004000127f0000" + "50" + "488b05d60f0000" + "ff25d80f0000", data},
+	{"call [r9+r12*4+8], data", "43ff54a108", "488905f90f0000" + "4b8b44a108" + "488905f50f0000" + "48b805004000127f0000" + "50" + "488b05db0f0000" + "ff25dd0f0000", data},
+	{"call [r16], data", "d510ff10", "488905f90f0000" + "d5188b00" + "488905f60f0000" + "48b804004000127f0000" + "50" + "488b05dc0f0000" + "ff25de0f0000", data},
+	{"call rsp, data", "ffd4", "488905f90f0000" + "488bc4" + "488905f70f0000" + "48b802004000127f0000" + "50" + "488b05dd0f0000" + "ff25df0f0000", data},
+	{"call [fs:rax], bnd, near, data", "f264ff10", "488905f90f0000" + "64488b00" + "488905f60f0000" + "48b804004000127f0000" + "50" + "488b05dc0f0000" + "ff25de0f0000", reloc.Env{Data: true, Private: true, Slots: reloc.SlotsNear}},
+	{"call rel, execute only, data", "e800010000", "6805004000" + "c7442404127f0000" + "c705f10f000005014000" + "c705eb0f0000127f0000" + "ff25e10f0000", reloc.Env{Data: true, Private: true, ExecuteOnly: true}},
+	{"call rel slot, execute only, data", "e800010000", "c705fe0f000005014000" + "c705f80f0000127f0000" + "ff15ee0f0000" + "c705e40f000005004000" + "c705de0f0000127f0000" + "ff25d40f0000", reloc.Env{Data: true, Private: true, ExecuteOnly: true, Return: fixups.ReturnsSlot}},
 	{"nop", "90", "90" + "ff250000000001004000127f0000", none},
 	{"ret", "c20800", "c20800", none},
 }
@@ -138,9 +154,9 @@ func TestJumpCode(t *testing.T) {
 			t.Errorf("%s: %s: %v", tt.name, tt.site, err)
 			continue
 		}
-		at := fixups.Bases{Site: testSite, Slot: testFar}
+		at := AMD64.testBases(testSite, testFar)
 		if tt.env.Slots == reloc.SlotsNear {
-			at.Slot = testNear
+			at = AMD64.testBases(testSite, testNear)
 		}
 		got, err := fixups.Place(nil, p, at)
 		if h := hex.EncodeToString(got); err != nil || h != tt.want {
@@ -159,6 +175,8 @@ func TestLowData(t *testing.T) {
 		{"low", "c5fc580500010000", "c5fc580425" + "08114000", 0x401000},
 		{"negative", "48810500ffffff78563412", "48810425" + "0b0f0081" + "78563412", 0xffffffff81001000},
 		{"2 to 4 GiB", "0fb10d00010000", "670fb10d" + "ff0f80bf", 0x80001000},
+		{"jmp", "48ff2500010000", "48ff2425" + "07114000", 0x401000},
+		{"jmp, 2 to 4 GiB", "ff2500010000", "67ff25" + "ff0f80bf", 0x80001000},
 	} {
 		p, _, err := planOf(t, AMD64, tt.pc, tt.site, reloc.Env{Forms: fixups.FormJump.Bit()})
 		if err != nil {
@@ -203,6 +221,7 @@ func TestJumpCode32(t *testing.T) {
 		{"call [bx+si], dead edx", "67ff10", "678b10" + "6803004000" + "ffe2", reloc.Env{Dead: fixups.MakeRegSet(EDX)}},
 		{"call far, slot", "9a785634122300", "9a785634122300" + "e9fbff3f10", reloc.Env{Return: fixups.ReturnsSlot}},
 		{"xbegin rel16", "66c7f81000", "c7f80f004010" + "e9faff3f10", none},
+		{"call [gs:16], data", "65ff1510000000", "8905001000f0" + "658b0510000000" + "8905081000f0" + "b807004000" + "50" + "8b05001000f0" + "ff25081000f0", reloc.Env{Data: true, Private: true}},
 	} {
 		tt.env.Forms = fixups.FormJump.Bit()
 		p, _, err := planOf(t, I386, testSite32, tt.site, tt.env)
@@ -210,7 +229,7 @@ func TestJumpCode32(t *testing.T) {
 			t.Errorf("%s: %s: %v", tt.name, tt.site, err)
 			continue
 		}
-		got, err := fixups.Place(nil, p, fixups.Bases{Site: testSite32, Slot: testSlot32})
+		got, err := fixups.Place(nil, p, I386.testBases(testSite32, testSlot32))
 		if h := hex.EncodeToString(got); err != nil || h != tt.want {
 			t.Errorf("%s: %s:\n got %s %v\nwant %s", tt.name, tt.site, h, err, tt.want)
 		}
@@ -409,6 +428,8 @@ var testEnvs = []reloc.Env{
 	{ExecuteOnly: true, Spill: true}, {Spill: true, Mode: reloc.ModeKernel, IBT: reloc.On}, {Spill: true, Lang: reloc.LangGo},
 	{Spill: true, Zone: reloc.Bytes{N: 256, Set: true}}, {Vendor: reloc.VendorIntel}, {Slots: reloc.SlotsRange, SlotMin: -1 << 20, SlotMax: 1 << 20},
 	{Slots: reloc.SlotsRange, SlotMin: -1 << 40, SlotMax: 1 << 20, SHSTK: reloc.On},
+	{Data: true, Private: true}, {Data: true, Private: true, ExecuteOnly: true, IBT: reloc.On},
+	{Data: true, Private: true, Slots: reloc.SlotsNear, Lang: reloc.LangGo},
 }
 
 func TestPlanProperties(t *testing.T) {
@@ -635,18 +656,24 @@ func checkRebased(t *testing.T, a *Arch, in *reloc.Insn, p *reloc.Plan) {
 	rebased[[2]int{from.enc(), high}]++
 }
 
+// testBases are a site, a slot, and data a page from it, which wraps around in the
+// address space as the slot does.
+func (a *Arch) testBases(site, slot uint64) fixups.Bases {
+	return fixups.Bases{Site: site, Slot: slot, Data: (slot + 0x1000) & a.branchWrap}
+}
+
 // checkReach places the plan at the ends of its reach, where it must fit, and one
 // byte beyond, where it must not.
 func checkReach(t *testing.T, a *Arch, in *reloc.Insn, p *reloc.Plan) {
 	t.Helper()
 	place := func(d int64) error {
-		_, err := fixups.Place(nil, p, fixups.Bases{Site: in.PC, Slot: in.PC + uint64(d)})
+		_, err := fixups.Place(nil, p, a.testBases(in.PC, in.PC+uint64(d)))
 		return err
 	}
 	fields := func(d int64) bool { // do the fields fit, whatever Reach says
 		q := *p
 		q.Reach = fixups.Reach{Min: math.MinInt64, Max: math.MaxInt64}
-		_, err := fixups.Place(nil, &q, fixups.Bases{Site: in.PC, Slot: in.PC + uint64(d)})
+		_, err := fixups.Place(nil, &q, a.testBases(in.PC, in.PC+uint64(d)))
 		return err == nil
 	}
 	r := p.Reach
@@ -687,7 +714,7 @@ func TestPlanAllocations(t *testing.T) {
 				for _, f := range reloc.Order {
 					testEnvs[j].Forms = f.Bit()
 					if AMD64.Plan(p, &ins[i], &testEnvs[j]) == nil {
-						_, _ = fixups.Place(dst, p, fixups.Bases{Site: testSite, Slot: testNear})
+						_, _ = fixups.Place(dst, p, AMD64.testBases(testSite, testNear))
 					}
 				}
 			}

@@ -17,10 +17,12 @@ func (b *planner) leave(delta int64) fixups.Reason {
 		off := len(b.p.Code)
 		b.p.Code = append(b.p.Code, 0xe9, 0, 0, 0, 0)
 		b.relAt(off+1, 0, delta)
-	case b.env.ExecuteOnly:
+	case b.env.ExecuteOnly && !b.hasData():
 		return b.leaveByStack(delta)
 	case b.tracked():
 		return fixups.ReasonNoReach
+	case b.env.ExecuteOnly:
+		b.leaveByData(delta)
 	default:
 		b.notrack()
 		b.p.Code = append(b.p.Code, 0xff, 0x25, 0, 0, 0, 0)

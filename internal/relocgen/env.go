@@ -31,7 +31,7 @@ func envFlags() []cli.Flag {
 		str("dead", "registers `REG,...` whose values nobody needs at the site (single sites only)"),
 		str("abi", "take registers as dead that the ABI makes so at this `KIND` of site: entry or call (default none)"),
 		flag("spill", "allow saving a register on the stack, below what compilers and signals leave alone"),
-		flag("data", "slots have private data memory"),
+		flag("data", "slots have data memory of their own, at most 2 GiB away (needs --private)"),
 		flag("allow-lost", "allow plans in which a load that faults has lost the old value of its destination"),
 		flag("allow-unknown", "allow regions that an unresolved jump might enter"),
 		flag("short", "allow shorter plans that are wrong if an operand overlaps the word being pushed (alias)"),
@@ -46,7 +46,7 @@ func envFlags() []cli.Flag {
 		str("zone", "`BYTES` below the stack pointer that compilers use (default by ABI)"),
 		str("mode", "privilege of the site: user or kernel (default user)"),
 		str("stop", "how a stepped copy is stopped: hardware or trap (default hardware)"),
-		flag("private", "slots are private to a thread"),
+		flag("private", "slots may be private to a thread"),
 	}
 }
 
@@ -61,12 +61,10 @@ func servedUsage(name, usage string) string {
 // notServed are flags of the interface that no port serves yet, and why. Using
 // one is a usage error rather than a silent no-op.
 var notServed = map[string]string{
-	"data":          "no plan keeps scratch in slot data yet",
 	"allow-unknown": "it belongs to regions, which are not there yet",
 	"features":      "no port drops an opcode by feature yet",
 	"bti":           "it belongs to arm64, which is not there yet",
 	"gcs":           "it belongs to arm64, which is not there yet",
-	"private":       "no plan needs a private slot yet",
 }
 
 // choice is a flag with a fixed set of words.
@@ -109,6 +107,10 @@ func parseEnv(c *cli.Command) (*wishes, error) {
 		parseZone(c, &e.Zone),
 	)
 	e.Spill, e.AllowLost, e.Short = c.Bool("spill"), c.Bool("allow-lost"), c.Bool("short")
+	e.Data, e.Private = c.Bool("data"), c.Bool("private")
+	if err == nil && e.Data && !e.Private {
+		err = usagef("--data needs --private: threads that share a slot would share its data")
+	}
 	return w, err
 }
 

@@ -86,6 +86,8 @@ func Envs(i *reloc.Info) []reloc.Env {
 		{Spill: true},
 		{Spill: true, Slots: reloc.SlotsNear, Return: fixups.ReturnsSlot},
 		{Data: true, ExecuteOnly: true},
+		{Data: true, Private: true},
+		{Data: true, Private: true, ExecuteOnly: true, Return: fixups.ReturnsSlot},
 		{Stop: fixups.StopTrap, Slots: reloc.SlotsNear},
 		{Mode: reloc.ModeKernel, Stop: fixups.StopTrap},
 		{Vendor: reloc.VendorIntel, SHSTK: reloc.On, IBT: reloc.On, BTI: reloc.On, GCS: reloc.On},

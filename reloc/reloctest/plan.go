@@ -176,8 +176,8 @@ func (t *site) asked() {
 	if lost != p.Lost {
 		t.bad(ruleAsked, "Lost is not what the points lose")
 	}
-	if !e.Data && t.usesData() {
-		t.bad(ruleAsked, "it needs data")
+	if t.usesData() && (!e.Data || !p.Private) {
+		t.bad(ruleAsked, "it needs data, private %t", p.Private)
 	}
 	if p.Form == fixups.FormStep && p.Stop != e.Stop {
 		t.bad(ruleAsked, "stop %v", p.Stop)
@@ -291,10 +291,20 @@ func (t *site) addressable(d int64) bool {
 	return true
 }
 
+// dataOf is where the data of a slot is: a page or so above it, or below where the
+// address space ends.
+func (t *site) dataOf(slot uint64) uint64 {
+	const away = 0x5000
+	if slot+2*away < slot || t.i.Bits == 32 && slot+2*away > math.MaxUint32 {
+		return slot - away
+	}
+	return slot + away
+}
+
 func (t *site) place(d int64, in bool) {
 	at := fixups.Bases{Site: t.in.PC, Slot: t.in.PC + uint64(d)}
 	if t.env.Data {
-		at.Data = 0x5000
+		at.Data = t.dataOf(at.Slot)
 	}
 	code, err := fixups.PlaceOrder(nil, t.p, at, t.i.Order(t.env.DataOrder))
 	switch {
