@@ -217,7 +217,7 @@ typedef struct xol_program {
 /* Addresses that a plan is placed at, at run time. */
 typedef struct xol_bases {
 	uint64_t site, slot;
-	uint64_t data; /* private data of the slot, 0: none */
+	uint64_t data; /* private data of the slot (16 bytes, at a multiple of 8), 0: none */
 	void *ctx;     /* for the two callbacks, which may be NULL */
 	bool (*reg)(void *ctx, uint32_t reg, uint64_t *value);    /* private slots: a register at the hit */
 	bool (*insn)(void *ctx, uint32_t index, uint64_t *addr);  /* regions: copy of the n-th instruction */
