@@ -82,7 +82,38 @@ type Placing struct{ Insn, Data End }
 // code that is not one to emulate by. dst is returned unchanged then. A plan to
 // emulate by appends nothing. p must not be nil.
 func Place(dst []byte, p *Plan, at Bases) ([]byte, error) {
-	return PlaceOrder(dst, p, at, Placing{})
+	n, d := len(dst), int64(at.Slot-at.Site)
+	if len(p.Code) == 0 || d < p.Reach.Min || d > p.Reach.Max || p.Reach.Align > 1 || p.Far || p.SlotAlign > 1 {
+		return PlaceOrder(dst, p, at, Placing{})
+	}
+	out := append(dst, p.Code...)
+	code := out[n:]
+	for i := range p.Relocs {
+		r := &p.Relocs[i]
+		switch v := r.Addend - d - int64(r.Off); {
+		case r.kind() == kindRel32 && r.PCRel && v == int64(int32(v)) && int(r.Off)+4 <= len(code):
+			binary.LittleEndian.PutUint32(code[r.Off:], uint32(v))
+		case r.kind() == kindAbs64 && !r.PCRel && int(r.Off)+8 <= len(code):
+			binary.LittleEndian.PutUint64(code[r.Off:], at.Site+uint64(r.Addend))
+		default:
+			return PlaceOrder(dst, p, at, Placing{})
+		}
+	}
+	return out, nil
+}
+
+// The fields that nearly all of x86 code has, which [Place] fills in by itself: 32
+// signed bits of an instruction, relative to the field, and an address as data.
+var (
+	kindRel32 = (&Reloc{Size: 4, Bits: 32, Base: BaseSite, Check: CheckSigned, Order: OrderInsn}).kind()
+	kindAbs64 = (&Reloc{Size: 8, Bits: 64, Base: BaseSite, Check: CheckNone, Order: OrderData}).kind()
+)
+
+// kind is all that says how a field is filled in, but for PCRel, in one word,
+// which the compiler loads as one where it may.
+func (r *Reloc) kind() uint64 {
+	return uint64(r.Size) | uint64(r.Lsb)<<8 | uint64(r.Bits)<<16 | uint64(r.Shift)<<24 |
+		uint64(r.Page)<<32 | uint64(r.Base)<<40 | uint64(r.Check)<<48 | uint64(r.Order)<<56
 }
 
 // PlaceOrder is Place for a given byte order.

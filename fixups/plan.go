@@ -40,8 +40,10 @@ type Plan struct {
 	Pre, Post, Abort Program // step
 	Emulate          Program // emulate; of a plan of that form never empty
 
-	steps   []Step // arena of the programs
-	scratch any    // see Scratch
+	steps   []Step  // arena of the programs
+	points  []Point // storage of Points while that is shared
+	shared  bool    // see ResetShared
+	scratch any     // see Scratch
 }
 
 // Reach is the range of Slot - Site for which a plan can be placed, both ends
@@ -114,17 +116,41 @@ type Point struct {
 func (p *Plan) Scratch() *any { return &p.scratch }
 
 // Reset empties p and keeps its storage. It is on the way of every plan, and
-// cheaper field by field than as an assignment of the whole.
+// cheaper field by field than as an assignment of the whole: most fields are zero
+// already in most plans, and a slice needs only its length stored.
 func (p *Plan) Reset() {
+	p.clear()
+	if p.shared {
+		p.Points, p.points, p.shared = p.points, nil, false
+	}
+	p.Points = p.Points[:0]
+}
+
+// ResetShared is Reset, with Points that are not p's own: they are never written,
+// by nobody, and may be shared by any number of plans. The next Reset gives p its
+// own storage back.
+func (p *Plan) ResetShared(points []Point) {
+	p.clear()
+	if !p.shared {
+		p.points, p.shared = p.Points[:0], true
+	}
+	p.Points = points
+}
+
+// clear empties p but for Points.
+func (p *Plan) clear() {
 	p.Form, p.Strategy, p.Far, p.Tail, p.Stop, p.Returns, p.IsCall = 0, 0, false, 0, 0, 0, false
 	p.Private, p.X87, p.Alias = false, false, false
 	p.SiteLen, p.SlotAlign, p.Stack, p.CopyLen = 0, 0, 0, 0
-	p.Clobbers, p.Lost, p.Needs, p.Reach = RegSet{}, RegSet{}, 0, Reach{}
-	p.Pre, p.Post, p.Abort, p.Emulate = nil, nil, nil, nil
-	p.Code = p.Code[:0] // one by one: only the length is stored
+	p.Clobbers = RegSet{} // together, they would go by way of the stack
+	p.Lost = RegSet{}
+	p.Needs, p.Reach = 0, Reach{}
+	if p.Pre != nil || p.Post != nil || p.Abort != nil || p.Emulate != nil {
+		p.Pre, p.Post, p.Abort, p.Emulate = nil, nil, nil, nil
+	}
+	p.Code = p.Code[:0]
 	p.Relocs = p.Relocs[:0]
 	p.Escapes = p.Escapes[:0]
-	p.Points = p.Points[:0]
 	p.steps = p.steps[:0]
 }
 

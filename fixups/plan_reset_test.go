@@ -48,3 +48,30 @@ func fillValue(t *testing.T, v reflect.Value) {
 		t.Fatalf("%v is still zero", v.Type())
 	}
 }
+
+// TestResetShared: shared points come and go, are never written, and the plan
+// keeps its own storage.
+func TestResetShared(t *testing.T) {
+	shared := []Point{{Off: 1}, {Off: 2}}
+	p := Plan{Points: make([]Point, 3, 4), Code: []byte{1}, Pre: Program{}, Stack: 8}
+	own := &p.Points[0]
+	for range 3 {
+		p.ResetShared(shared)
+		if !p.Equal(&Plan{Points: shared}) || p.Pre != nil {
+			t.Fatalf("%+v", p)
+		}
+	}
+	p.Reset()
+	if !p.Equal(&Plan{}) || cap(p.Points) != 4 || &p.Points[:1][0] != own {
+		t.Fatalf("%+v", p)
+	}
+	p.Points = append(p.Points, Point{Off: 9})
+	if shared[0].Off != 1 || shared[1].Off != 2 {
+		t.Fatalf("%+v", shared)
+	}
+	p.ResetShared(nil)
+	p.Reset()
+	if cap(p.Points) != 4 {
+		t.Fatalf("%+v", p)
+	}
+}

@@ -51,3 +51,34 @@ func BenchmarkRelocate(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRelocateText makes and places the near jump plan of every instruction
+// of a program.
+func BenchmarkRelocateText(b *testing.B) {
+	for name, path := range programs() {
+		b.Run(name, func(b *testing.B) {
+			code, pc := text(b, path)
+			env := reloc.Env{Forms: fixups.FormJump.Bit(), Slots: reloc.SlotsNear}
+			var in reloc.Insn
+			var p reloc.Plan
+			dst := make([]byte, 0, 256)
+			b.ReportAllocs()
+			b.SetBytes(int64(len(code)))
+			n := 0
+			for b.Loop() {
+				for off := 0; off < len(code); n++ {
+					if AMD64.Decode(&in, code[off:], pc+uint64(off)) != nil {
+						off++
+						continue
+					}
+					off += int(in.Len)
+					if AMD64.Plan(&p, &in, &env) == nil {
+						dst, _ = fixups.Place(dst[:0], &p, fixups.Bases{Site: in.PC, Slot: in.PC + 0x20000000})
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/insn")
+			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "insns/s")
+		})
+	}
+}

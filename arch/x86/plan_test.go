@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -484,12 +485,13 @@ func TestPlanProperties(t *testing.T) {
 	}
 }
 
-// TestNearJump: the short way and the families say the same.
+// TestNearJump: the short way and the families say the same, whatever the storage
+// held before, and what plans share is not written.
 func TestNearJump(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
-	var fast, slow reloc.Plan
+	var mixed, slow reloc.Plan
 	made := map[fixups.Class]int{}
-	for range 100_000 {
+	for range 200_000 {
 		var code [16]byte
 		var in reloc.Insn
 		random(rnd, &code, true)
@@ -499,18 +501,48 @@ func TestNearJump(t *testing.T) {
 		env := testEnvs[rnd.IntN(len(testEnvs))]
 		env.Slots, env.Forms = reloc.SlotsNear, fixups.FormJump.Bit()
 		ins := in
-		if !AMD64.nearJump(&fast, &ins, &env) {
+		var fast reloc.Plan
+		use := &mixed
+		if rnd.IntN(8) == 0 {
+			use = &fast
+		}
+		if !AMD64.nearJump(use, &ins, &env) {
+			b := planner{p: use, in: &ins, env: &env, l: lay(&ins), a: AMD64}
+			b.form(reloc.Order[rnd.IntN(len(reloc.Order))])
 			continue
 		}
 		b := planner{p: &slow, in: &in, env: &env, l: lay(&in), a: AMD64}
-		if r := b.form(fixups.FormJump); r != fixups.ReasonNone || !fast.Equal(&slow) || in.Hazards != ins.Hazards {
-			t.Fatalf("% x %+v: %v\n%+v\n%+v", in.Raw(), env, r, fast, slow)
+		if r := b.form(fixups.FormJump); r != fixups.ReasonNone || !use.Equal(&slow) || in.Hazards != ins.Hazards {
+			t.Fatalf("% x %+v: %v\n%+v\n%+v", in.Raw(), env, r, use, slow)
 		}
 		made[in.Class]++
 	}
 	for _, c := range []fixups.Class{fixups.ClassPlain, fixups.ClassPCRelative, fixups.ClassBranch, fixups.ClassCondBranch, fixups.ClassCall} {
 		if made[c] < 100 {
 			t.Errorf("only %d plans of class %v", made[c], c)
+		}
+	}
+	for off, shared := range map[int]*[16][2]fixups.Point{0: &pointsCopy, 6: &pointsCond, 5: &pointsCall} {
+		if !reflect.DeepEqual(makePoints(off), *shared) {
+			t.Errorf("the shared boundaries with a tail at %d have been written", off)
+		}
+	}
+}
+
+// TestNearRefusals: ptwrite, plain by class, leaves pc in a trace; the short way
+// leaves it to the families, which refuse it.
+func TestNearRefusals(t *testing.T) {
+	var code [16]byte
+	copy(code[:], unhex(t, "f30faee0"))
+	var in reloc.Insn
+	var p reloc.Plan
+	if err := AMD64.Decode(&in, code[:], testSite); err != nil || in.Class != fixups.ClassPlain {
+		t.Fatal(err, in.Class)
+	}
+	for _, slots := range []reloc.Slots{reloc.SlotsNear, reloc.SlotsFar} {
+		env := reloc.Env{Forms: fixups.FormJump.Bit(), Slots: slots}
+		if err := AMD64.Plan(&p, &in, &env); err != fixups.ReasonUnknown {
+			t.Errorf("slots %d: %v", slots, err)
 		}
 	}
 }
