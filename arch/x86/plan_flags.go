@@ -33,8 +33,24 @@ func (b *planner) popf(step bool) fixups.Reason {
 	b.start()
 	b.bytes(b.in.Bytes[:b.in.Len]...)
 	b.guard(b.next())
-	b.p.Post, b.p.Abort = b.postCopy(), gotoSite
+	b.keepTF()
+	b.p.Post = b.postCopy()
 	return fixups.ReasonNone
+}
+
+// keepTF makes Abort put the program's trap flag back. A stepper that knows that
+// the copy sets the flag itself (Linux does) takes the one in the flags for the
+// program's, and would be wrong after a fault.
+func (b *planner) keepTF() {
+	if b.env.Stop == fixups.StopTrap {
+		b.p.Abort = gotoSite
+		return
+	}
+	b.p.Pre = b.p.Program(extract(fixups.T(0), b.flags(), bitTF, 1))
+	q := b.begin()
+	q.insert(b.flags(), fixups.T(0), bitTF, 1)
+	q.mov(fixups.PC(), fixups.SitePlus(0))
+	b.p.Abort = q.program()
 }
 
 func (b *planner) isIret() bool { return b.l.opmap() == 0 && b.l.opcode() == 0xcf }
@@ -49,5 +65,9 @@ func (b *planner) iret(step bool) fixups.Reason {
 	if r := b.hazards(transfers | changesFlags); r != fixups.ReasonNone {
 		return r
 	}
-	return b.asIs(step)
+	r := b.asIs(step)
+	if step && r == fixups.ReasonNone {
+		b.keepTF()
+	}
+	return r
 }

@@ -41,11 +41,9 @@ func (b *planner) softInt(step bool) fixups.Reason {
 
 // trapCopy copies what traps behind itself. In the step form the stop at the end
 // of the copy may be that trap, which is the program's: the signal goes to the
-// program, after Abort, which goes by pc as Post does. Two stops cannot be told from
-// the site's trap: a trap behind the copy, and after INT1 the single-step, which
-// raises the same exception.
+// program, after Abort, which goes by pc as Post does.
 func (b *planner) trapCopy(step bool) fixups.Reason {
-	if step && systemRules[b.in.Row] == sysTrap && (b.env.Stop == fixups.StopTrap || b.in.Bytes[b.l.opcodeOff()] == 0xf1) {
+	if step && b.isStop() {
 		return fixups.ReasonNoStop
 	}
 	b.p.Strategy = fixups.StrategyCopy
@@ -63,4 +61,19 @@ func (b *planner) trapCopy(step bool) fixups.Reason {
 	q.mov(fixups.PC(), fixups.SitePlus(b.next()))
 	b.p.Abort = q.program()
 	return fixups.ReasonNone
+}
+
+// isStop reports whether the stop that is asked for cannot be told from the site's
+// own trap: a breakpoint behind a breakpoint, INT 3 included, and after INT1 the
+// single-step, which raises the same exception.
+func (b *planner) isStop() bool {
+	switch b.l.opcode() {
+	case 0xf1:
+		return true
+	case 0xcc:
+		return b.env.Stop == fixups.StopTrap
+	case 0xcd:
+		return b.env.Stop == fixups.StopTrap && b.in.Bytes[b.l.immOff()] == 3
+	}
+	return false
 }

@@ -127,6 +127,8 @@ var x86Missing = []emu.Limit{
 	missing("prefetch-register", opRM, at(1, 0x0d, 0)|regs, "0f0dc3"),
 	missing("hint-register", opRM, at(1, 0x18, 0)|regs, "0f18c3"),
 	missing("0f01-reg", opRegRM, at(1, 0x01, 7)|regs, "0f01fb"),
+	missing("xtest", opModRM, at(1, 0x01, 2)|0xd6<<8, "0f01d6"),
+	missing("load-tracking", opModRM&^(1<<8), at(1, 0x01, 5)|0xe8<<8, "f20f01e8"),
 	missing("shadow-stack-token", opReg|pF3, at(1, 0x01, 5)|pF3, "f30f012b"),
 	missing("xsave", opReg|pF3, at(1, 0xae, 4), "0fae23"),
 	missing("xrstor", opRegRM|pF3, at(1, 0xae, 5), "0fae2b"),
