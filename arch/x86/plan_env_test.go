@@ -49,6 +49,7 @@ var edges = []string{
 	"ff10", "ff13", "ff5424f8", "ff5424fc", "ff542408", "ff9424ffffff7f", "ff94240000f07f", "ff9424f0ffffff", "ff5404f8", "ffd0", "ffd4", "ffd5", "ff1500010000",
 	"ff20", "ff2500010000", "ffe4", "ff3500010000", "8f0500010000", "e800000000", "e800010000", "e8fbffffff", "ebfe", "eb00", "7410", "e2fe", "e310",
 	"4c0fa32db5621d00", "0fbb0500010000", "488d0500010000", "48392500010000", "48032500010000", "48633d00010000", "8a2500010000", "f2480f2c2d00010000",
+	"ff18", "48ff18", "ff1d00010000", "ff2b", "ff2d00010000", "cb", "66c7f80001", "0f01d5", "c6f800",
 	"0fb10d00010000", "c3", "c20800", "c7f810000000", "9c", "9d", "f3a4",
 }
 
@@ -87,10 +88,10 @@ func TestAnyEnv(t *testing.T) {
 			random(rnd, &code, a.m64)
 		}
 		var in reloc.Insn
-		if a.Decode(&in, code[:], pc) != nil {
+		env := anyEnv(rnd)
+		if a.DecodeFor(&in, code[:], pc, env.Vendor) != nil {
 			continue
 		}
-		env := anyEnv(rnd)
 		for _, f := range reloc.Order {
 			env.Forms = f.Bit()
 			was := in
@@ -148,7 +149,7 @@ func checkCopies(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc
 	for i := range p.Points {
 		var out reloc.Insn
 		off := int(p.Points[i].Off)
-		if a.Decode(&out, p.Code[off:], testSite32) != nil {
+		if a.DecodeFor(&out, p.Code[off:], testSite32, env.Vendor) != nil {
 			continue // reported by checkBoundaries
 		}
 		l := lay(&out)
@@ -161,8 +162,8 @@ func checkCopies(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc
 			t.Errorf("at %d: a tracked way out", off)
 		case out.Class == fixups.ClassIndirectBranch && in.Class != fixups.ClassIndirectBranch && env.ExecuteOnly && l.has(flagRIPRel) && in.Class != fixups.ClassIndirectCall && !inDataAt(p, off+l.dispOff()):
 			t.Errorf("at %d: a literal where code cannot be read", off)
-		case a.m64 && p.IsCall && l.opmap() == 0 && (l.opcode() == 0xff && l.reg() == 6 || l.opcode() == 0x68) && l.opSize() == 2:
-			t.Errorf("at %d: a push of two bytes", off)
+		case a.m64 && p.IsCall && l.opmap() == 0 && (l.opcode() == 0xff && l.reg() == 6 || l.opcode() == 0x68) && (l.opSize() == 2) != b.short():
+			t.Errorf("at %d: a push of %d bytes", off, l.opSize())
 		}
 	}
 }

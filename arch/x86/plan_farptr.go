@@ -50,19 +50,17 @@ func (b *planner) farCall(step bool) fixups.Reason {
 }
 
 // farSize is the size in bytes of each of the two words that a far call pushes, 0 if
-// that depends on the vendor: AMD's processors have no far pointers with an offset of
-// 64 bits and ignore REX.W (APM volume 3, CALL (Far)), Intel's let it win over 66
-// (SDM volume 2, CALL).
+// that depends on the processor: with REX.W Intel's push words of 64 bits, whatever 66
+// says (SDM volume 2, CALL). AMD's manual has no far pointers with such offsets (APM
+// volume 3, CALL (Far)), but there are processors of theirs that do as Intel's: the
+// name of the vendor does not decide it.
 func (b *planner) farSize() int {
-	if b.a.m64 && b.l.w() != 0 {
-		switch {
-		case b.env.Vendor == reloc.VendorIntel:
-			return 8
-		case b.env.Vendor != reloc.VendorAMD:
-			return 0
-		}
-	}
-	if b.l.pfx(pfx66) {
+	switch {
+	case b.a.m64 && b.l.w() != 0 && b.env.Vendor == reloc.VendorIntel:
+		return 8
+	case b.a.m64 && b.l.w() != 0:
+		return 0
+	case b.l.pfx(pfx66):
 		return 2
 	}
 	return 4

@@ -560,7 +560,7 @@ func checkPlan(t *testing.T, a *Arch, in *reloc.Insn, env *reloc.Env, p *reloc.P
 		return
 	}
 	checkPrograms(t, p)
-	checkBoundaries(t, a, p)
+	checkBoundaries(t, a, p, env.Vendor)
 	checkReach(t, a, in, p)
 	checkRebased(t, a, in, p)
 	if env.Slots == reloc.SlotsRange && (p.Reach.Min > env.SlotMin || p.Reach.Max < env.SlotMax) && a.m64 {
@@ -613,7 +613,7 @@ func checkPrograms(t *testing.T, p *reloc.Plan) {
 
 // checkBoundaries decodes the slot code: its instructions are valid and start
 // where there are points, and nowhere else.
-func checkBoundaries(t *testing.T, a *Arch, p *reloc.Plan) {
+func checkBoundaries(t *testing.T, a *Arch, p *reloc.Plan, v reloc.Vendor) {
 	t.Helper()
 	data := map[int]bool{}
 	for i := range p.Relocs {
@@ -628,7 +628,7 @@ func checkBoundaries(t *testing.T, a *Arch, p *reloc.Plan) {
 			continue
 		}
 		var in reloc.Insn
-		if err := a.Decode(&in, p.Code[off:], testSite32); err != nil {
+		if err := a.DecodeFor(&in, p.Code[off:], testSite32, v); err != nil {
 			t.Fatalf("slot code %x+%d: %v", p.Code, off, err)
 		}
 		if p.PointAt(uint64(off)) == nil {
@@ -659,7 +659,7 @@ func checkRebased(t *testing.T, a *Arch, in *reloc.Insn, p *reloc.Plan) {
 	}
 	code, base := p.Code, fixups.RegNone
 	if p.Form == fixups.FormStep {
-		base = p.Pre[1].Dst.Reg
+		base = p.Pre[len(p.Pre)-1].Dst.Reg
 	} else {
 		base = a.general(int(code[0]&1)<<3 | int(code[1]&7)) // of the mov before
 		code = code[p.Points[1].Off:]
