@@ -59,6 +59,9 @@ func (b *planner) plain(step bool) fixups.Reason {
 	if pushf {
 		allowed |= fixups.HazardSeesTF.Bit()
 	}
+	if !step && b.isXTEST() {
+		allowed |= fixups.HazardTransaction.Bit()
+	}
 	if r := b.hazards(allowed); r != fixups.ReasonNone {
 		return r
 	}

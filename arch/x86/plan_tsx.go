@@ -16,6 +16,12 @@ func (b *planner) isXBEGIN() bool {
 	return b.l.opmap() == 0 && b.l.opcode() == 0xc7 && b.l.has(flagRelImm)
 }
 
+// isXTEST reports whether the instruction is XTEST, XSUSLDTRK or XRESLDTRK, which are
+// plain but for what a trap does to the transaction: 0F 01 and a register.
+func (b *planner) isXTEST() bool {
+	return b.l.opmap() == 1 && b.l.opcode() == 0x01 && b.l.mod() == 3
+}
+
 // transaction moves XBEGIN, XEND and XABORT.
 func (b *planner) transaction(step bool) fixups.Reason {
 	if step {

@@ -40,7 +40,7 @@ var readmeFamilies = []struct {
 	{"| far `jmp`, far `ret` | – | yes | yes |", "nfpqNF", "ff28 cb", "ff28 cb ea785634120800"},
 	{"| direct branches with a 66 prefix, 386 | yes | yes | yes |", "enfpqNF", "", "66e90000 660f840000 66e80000"},
 	{"| `xbegin` | yes, as an immediate abort | yes | – |", "enfpq", "c7f800000000 66c7f80000", "c7f800000000 66c7f80000"},
-	{"| `xend`, `xabort` | – | yes | – |", "nfpq", "0f01d5 c6f800", "0f01d5 c6f800"},
+	{"| `xend`, `xabort`, `xtest` | – | yes | – |", "nfpq", "0f01d5 c6f800 0f01d6", "0f01d5 c6f800 0f01d6"},
 	{"| far `call` | – | with `Return` = `slot`, where that is not cut | yes |", "NF", "ff18", "ff18 9a785634120800"},
 	{"| `iret`, user mode | – | yes | yes |", "nfpqNF", "cf 48cf", "cf"},
 	{"| `syscall`, user mode | – | yes | yes |", "nfpqNF", "0f05", ""},
