@@ -47,8 +47,8 @@ type child struct {
 	regs syscall.PtraceRegs
 }
 
-// outcome is how a thread is found.
-type outcome struct {
+// standing is how a thread is found.
+type standing struct {
 	regs        syscall.PtraceRegs
 	signal      syscall.Signal // SIGTRAP: none
 	stack, data [pageSize]byte
@@ -154,13 +154,13 @@ func (c *child) write(t *testing.T, addr uint64, b []byte) {
 }
 
 // enter gives the child the memory of o, and look reads it back.
-func (c *child) enter(t *testing.T, pl *place, o *outcome) {
+func (c *child) enter(t *testing.T, pl *place, o *standing) {
 	t.Helper()
 	c.write(t, pl.stack, o.stack[:])
 	c.write(t, pl.data, o.data[:])
 }
 
-func (c *child) look(t *testing.T, pl *place, o *outcome) {
+func (c *child) look(t *testing.T, pl *place, o *standing) {
 	t.Helper()
 	_, err := c.mem.ReadAt(o.stack[:], int64(pl.stack))
 	_, err2 := c.mem.ReadAt(o.data[:], int64(pl.data))
@@ -177,7 +177,7 @@ func (c *child) program(pl *place, p fixups.Program, at *fixups.Bases, tmp *fixu
 }
 
 // execute executes a plan from o, and leaves there what it makes of it.
-func (c *child) execute(t *testing.T, pl *place, p *reloc.Plan, at *fixups.Bases, o *outcome) error {
+func (c *child) execute(t *testing.T, pl *place, p *reloc.Plan, at *fixups.Bases, o *standing) error {
 	t.Helper()
 	c.enter(t, pl, o)
 	defer c.look(t, pl, o)
@@ -222,7 +222,7 @@ func (c *child) execute(t *testing.T, pl *place, p *reloc.Plan, at *fixups.Bases
 
 // differences compares two outcomes. A call that faults after its push has spoiled
 // the word that it would write.
-func differences(pl *place, p *reloc.Plan, sp uint64, want, got *outcome) string {
+func differences(pl *place, p *reloc.Plan, sp uint64, want, got *standing) string {
 	var list []string
 	a, b := want.regs, got.regs
 	bufs := [2][]byte{(*[unsafe.Sizeof(a)]byte)(unsafe.Pointer(&a))[:], (*[unsafe.Sizeof(b)]byte)(unsafe.Pointer(&b))[:]}
@@ -346,7 +346,7 @@ func (c *child) judge(t *testing.T, pl *place, code string, vendor reloc.Vendor,
 
 // randomState has random registers and memory, rsp in the stack page and rbx in
 // the data page, and pointers there.
-func randomState(pl *place, rnd *rand.Rand, i int) (o outcome) {
+func randomState(pl *place, rnd *rand.Rand, i int) (o standing) {
 	for k := 0; k < pageSize; k += 8 {
 		binary.LittleEndian.PutUint64(o.stack[k:], rnd.Uint64())
 		binary.LittleEndian.PutUint64(o.data[k:], rnd.Uint64())

@@ -126,7 +126,6 @@ var x86Missing = []emu.Limit{
 	missing("test-alias", op&^1|emu.X86MaskReg, at(0, 0xf6, 1), "f6cb01"),
 	missing("prefetch-register", opRM, at(1, 0x0d, 0)|regs, "0f0dc3"),
 	missing("hint-register", opRM, at(1, 0x18, 0)|regs, "0f18c3"),
-	missing("xtest", opModRM, at(1, 0x01, 0)|0xd6<<8, "0f01d6"),
 	missing("0f01-reg", opRegRM, at(1, 0x01, 7)|regs, "0f01fb"),
 	missing("xtest", opModRM, at(1, 0x01, 2)|0xd6<<8, "0f01d6"),
 	missing("load-tracking", opModRM&^(1<<8), at(1, 0x01, 5)|0xe8<<8, "f20f01e8"),
