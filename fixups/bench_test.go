@@ -86,7 +86,7 @@ func TestEncoderAllocs(t *testing.T) {
 	for i := range c.enc.sec { // room for what is to come
 		c.enc.sec[i].data = append(make([]byte, 0, 10<<20), c.enc.sec[i].data...)
 	}
-	c.enc.sites = make([]byte, 10<<20)
+	c.enc.sites, c.enc.starts, c.enc.body = make([]byte, 10<<20), make([]byte, 0, 10<<20), make([]byte, 0, 10<<20)
 	shift := uint64(0)
 	c.table(shift)
 	if n := testing.AllocsPerRun(50, func() {
@@ -129,7 +129,7 @@ func BenchmarkEncoderSite(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if pc%5000 == 0 {
-			c.enc.sec[secStarts].data, c.enc.sec[secText].data, c.enc.sec[secRuns].data = nil, nil, nil
+			c.enc.sec[secRuns].data, c.enc.body = nil, nil
 			c.enc.siteEnd, c.enc.run, c.enc.any, pc = 0, runState{}, false, 0
 			c.enc.Begin(Extent{Addr: 0, Code: code})
 		}

@@ -12,9 +12,11 @@ import (
 const (
 	binMagic      = "\x89RFX\r\n\x1a\n"
 	binVersion    = 1
-	binHeader     = 72 // bytes before the section table
+	binFront      = 16 // bytes before the first section
+	binEnd        = 48 // bytes before the section table, at the end of the file
 	binSection    = 24 // bytes of an entry of the section table
-	binCRCOffset  = 24
+	binLast       = 8  // bytes behind it: length of the end, checksum
+	binMinEnd     = binEnd + binSection*numSections + binLast
 	binNone       = 0xffffffff // no shape, in plain
 	binPlusD      = 0x80       // of an operand kind
 	binMaxRun     = 1 << 31    // bytes of a run; longer ones are split
@@ -42,10 +44,8 @@ const (
 
 // The sections, in the order of the file. Kind k is at index k-1.
 const (
-	secRuns = iota
-	secSites
-	secStarts
-	secText
+	secBody = iota
+	secRuns
 	secGaps
 	secPlain
 	secShapes
@@ -59,11 +59,19 @@ const (
 	numSections
 )
 
-var secNames = [numSections]string{"runs", "sites", "starts", "text", "gaps", "plain", "shapes", "verdicts",
+var secNames = [numSections]string{"body", "runs", "gaps", "plain", "shapes", "verdicts",
 	"relocs", "points", "escapes", "steps", "code", "strings"}
 
 // secItem are the bytes of one item.
-var secItem = [numSections]int{64, 16, 8, 1, 16, 4, 120, 168, 24, 56, 4, 32, 1, 1}
+var secItem = [numSections]int{1, 56, 16, 4, 120, 184, 24, 56, 4, 32, 1, 1}
+
+// Bytes of structures that are looked into at many places.
+const (
+	binRun     = 56
+	binSite    = 16
+	binShape   = 120
+	binVerdict = 184
+)
 
 // Limits of one shape and one verdict. They keep the work of checking a hostile
 // table in proportion to its size.

@@ -1,6 +1,9 @@
 package fixups
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // The structures of the binary format, field by field in the order of
 // docs/format.md.
@@ -70,7 +73,11 @@ type planSpans struct {
 	code, relocs, escapes, points, pre, post, abort, emulate span
 }
 
-func putVerdict(b []byte, v *Verdict, flags uint16, lo, hi int64, s *planSpans) []byte {
+// ends are the ends of a reach: constants, and others that move with D. Their
+// flags say whether the latter are there.
+type ends struct{ min, max, minD, maxD int64 }
+
+func putVerdict(b []byte, v *Verdict, flags uint16, r ends, s *planSpans) []byte {
 	p := &v.Plan
 	if v.Reason != ReasonNone {
 		p = &Plan{}
@@ -80,8 +87,8 @@ func putVerdict(b []byte, v *Verdict, flags uint16, lo, hi int64, s *planSpans) 
 	b = le.AppendUint16(b, p.SlotAlign)
 	b = le.AppendUint16(b, p.Stack)
 	b = le.AppendUint16(b, p.CopyLen)
-	b = le.AppendUint64(b, uint64(lo))
-	b = le.AppendUint64(b, uint64(hi))
+	b = le.AppendUint64(b, uint64(r.min))
+	b = le.AppendUint64(b, uint64(r.max))
 	b = le.AppendUint32(b, p.Reach.Align)
 	b = le.AppendUint32(b, p.Reach.Residue)
 	b = putRegs(b, &p.Clobbers)
@@ -89,7 +96,7 @@ func putVerdict(b []byte, v *Verdict, flags uint16, lo, hi int64, s *planSpans) 
 	for _, x := range [...]span{s.code, s.relocs, s.escapes, s.points, s.pre, s.post, s.abort, s.emulate} {
 		b = putSpan(b, x)
 	}
-	return b
+	return le.AppendUint64(le.AppendUint64(b, uint64(r.minD)), uint64(r.maxD))
 }
 
 func putShape(b []byte, e *Entry, verdicts span) []byte {
@@ -134,6 +141,32 @@ func (x *delta) value(v, w int64) (c int64, plus bool) {
 	}
 	x.bad = true
 	return v, false
+}
+
+// reach splits the ends of a reach. The least distance is the greater of a
+// constant and D plus another, the greatest the lesser of two such: a slot has to
+// be in reach of the site's neighbours and of the target. Samples whose targets lie
+// on both sides of the site, well away from it, tell all four.
+func (x *delta) reach(p, q Reach) (r ends, flags uint16) {
+	r = ends{min: p.Min, max: p.Max}
+	low, high := p, q // reaches for the lesser and the greater D
+	d, dHigh := x.d, x.other
+	if d > dHigh {
+		low, high, d, dHigh = high, low, dHigh, d
+	}
+	span := uint64(dHigh) - uint64(d)
+	both := x.pair && d < 0 && dHigh > 0
+	if grown := uint64(high.Min) - uint64(low.Min); both && high.Min > low.Min && grown < span {
+		r.min, r.minD, flags = low.Min, high.Min-dHigh, flags|binMinD
+	} else if c, plus := x.value(p.Min, q.Min); plus {
+		r.min, r.minD, flags = math.MinInt64, c, flags|binMinD
+	}
+	if grown := uint64(high.Max) - uint64(low.Max); both && high.Max > low.Max && grown < span {
+		r.max, r.maxD, flags = high.Max, low.Max-d, flags|binMaxD
+	} else if c, plus := x.value(p.Max, q.Max); plus {
+		r.max, r.maxD, flags = math.MaxInt64, c, flags|binMaxD
+	}
+	return r, flags
 }
 
 // split is value for an operand: registers and temporaries have none. A

@@ -94,11 +94,11 @@ func TestBinaryLongRun(t *testing.T) {
 	}
 	v := open(t, encode(t, want))
 	checkTableEqual(t, v.Table(), want)
-	if n := len(v.sec[secRuns]) / 64; n != 1 {
+	if n := len(v.sec[secRuns]) / binRun; n != 1 {
 		t.Errorf("%d runs", n)
 	}
-	if n := len(v.sec[secSites]) / 16; n != 0 {
-		t.Errorf("%d sites", n)
+	if r := v.run(0); r.nsites != 0 {
+		t.Errorf("%d sites", r.nsites)
 	}
 	checkFind(t, v, want)
 }
@@ -283,6 +283,30 @@ func TestShapeSamples(t *testing.T) {
 	}
 }
 
+// TestReach: ends of a reach that are the greater or the lesser of a constant and
+// of D plus another are found from samples on both sides, and hold for every D.
+func TestReach(t *testing.T) {
+	at := func(d int64, lo, hi, loD, hiD int64) Entry {
+		e := branch(0x1000, d)
+		e.Forms[1].Plan.Reach = Reach{Min: max(lo, d+loD), Max: min(hi, d+hiD)}
+		return e
+	}
+	for _, c := range [][4]int64{{-1000, 1000, -980, 1010}, {-1000, 1000, -1000, 1000}, {-1 << 31, 1<<31 - 1, -1<<31 + 20, 1<<31 - 30}} {
+		e := NewEncoder(&Table{Layout: Layout{Bits: 64}})
+		a, b := at(100, c[0], c[1], c[2], c[3]), at(-100, c[0], c[1], c[2], c[3])
+		id, err := e.Shape(&a, &b)
+		if other, err2 := e.Shape(&b, &a); err != nil || err2 != nil || id != other {
+			t.Fatalf("%v: shapes %d and %d, %v, %v", c, id, other, err, err2)
+		}
+		for d := int64(-130); d < 131; d++ {
+			x := at(d, c[0], c[1], c[2], c[3])
+			if !e.yields(id, &x) {
+				t.Fatalf("%v: D %d differs", c, d)
+			}
+		}
+	}
+}
+
 func TestEncoderCallsRefused(t *testing.T) {
 	for name, call := range map[string]func(e *Encoder, call ShapeID){
 		"plain of no shape": func(e *Encoder, _ ShapeID) { e.Plain(0x1000, 2) },
@@ -318,8 +342,8 @@ func TestEncoderCallsRefused(t *testing.T) {
 
 // reseal corrects the checksum.
 func reseal(data []byte) {
-	le.PutUint32(data[binCRCOffset:], 0)
-	le.PutUint32(data[binCRCOffset:], crc32.Checksum(data, castagnoli))
+	n := len(data) - 4
+	le.PutUint32(data[n:], crc32.Checksum(data[:n], castagnoli))
 }
 
 // exercise uses all of a table that was accepted: nothing may panic.
@@ -373,7 +397,7 @@ func TestBinaryHostile(t *testing.T) {
 	for i := range data {
 		for _, x := range []byte{1, 0x80, 0xff, byte(g.Uint32()) | 2}[:changes] {
 			data[i] ^= x
-			if i < binCRCOffset || i >= binCRCOffset+4 {
+			if i < len(data)-4 {
 				if _, err := OpenBinary(data); err == nil {
 					t.Fatalf("offset %#x: a wrong checksum is accepted", i)
 				}
@@ -398,18 +422,14 @@ func TestBinaryHostile(t *testing.T) {
 	}
 }
 
-// A longer header is fine if what is not known is zero.
-func TestBinaryLongerHeader(t *testing.T) {
+// A longer end is fine if what is not known is zero.
+func TestBinaryLongerEnd(t *testing.T) {
 	want := newGen(t, 9).table(10)
 	data := encode(t, want)
-	n := binHeader + binSection*numSections
+	n := len(data) - binLast
 	longer := append(append(bytes.Clone(data[:n]), make([]byte, 16)...), data[n:]...)
-	le.PutUint32(longer[12:], uint32(n+16))
-	le.PutUint64(longer[16:], uint64(len(longer)))
-	for i := range numSections {
-		at := binHeader + binSection*i + 8
-		le.PutUint64(longer[at:], le.Uint64(longer[at:])+16)
-	}
+	le.PutUint32(longer[n+16:], binMinEnd+16)
+	le.PutUint64(longer[len(data)-binMinEnd:], uint64(len(longer)))
 	reseal(longer)
 	checkTableEqual(t, open(t, longer).Table(), want)
 	longer[n] = 1
@@ -428,7 +448,7 @@ func FuzzBinary(f *testing.F) {
 	f.Add(data, uint32(72), uint32(1))
 	f.Fuzz(func(t *testing.T, data []byte, at, x uint32) {
 		data = bytes.Clone(data)
-		if len(data) >= binHeader {
+		if len(data) >= binFront+binMinEnd {
 			if i := int(at % uint32(len(data))); i+4 <= len(data) {
 				le.PutUint32(data[i:], le.Uint32(data[i:])^x)
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // Encoder writes a binary table (docs/format.md) site by site, in the order of
-// their addresses. It has two ways in, which mix freely:
+// their addresses. It has three ways in, which mix freely:
 //
 //   - [Encoder.Add] takes whole entries.
 //   - [Encoder.Begin], [Encoder.Plain] and [Encoder.Site] take what a decoder
@@ -19,25 +19,34 @@ import (
 //     and asks [Encoder.Shape] once for each. These calls do not allocate,
 //     beyond the growth of the sections, and keep the first error for
 //     [Encoder.Err] and the end.
+//   - [Encoder.Run] takes the same for many instructions at once.
 //
-// The sections are collected in memory, about 1.2 bytes for each byte of code
-// and 16 for each site that is not plain.
+// After [Encoder.Stream] the body of the table (bitmaps, sites, bytes of the
+// instructions) is written as it is made, and what stays in memory is 56 bytes a
+// run, the names and the shapes. Else all is collected until the end.
 type Encoder struct {
 	err   error
 	head  Table
 	align uint8 // bytes for each bit of starts
 	shift uint8 // log2 of align
 
+	out     output
+	body    []byte // not yet written
+	bodyLen uint64 // with what was written
 	sec     [numSections]section
-	sites   []byte      // room for sites; siteEnd bytes are in use
-	siteEnd int         // kept apart, so that adding a site writes no pointer
 	lens    []uint8     // length of each shape
 	plain   [256]uint32 // shape of plain instructions by length
 
-	run  runState
-	last uint64 // end of the last run that was written
-	any  bool   // there was one
-	done uint64 // instructions in the runs that were written
+	run     runState
+	starts  []byte // of the current run
+	sites   []byte // the same; siteEnd bytes are in use
+	siteEnd int    // kept apart, so that adding a site writes no pointer
+	last    uint64 // end of the last run that was written
+	any     bool   // there was one
+	done    uint64 // instructions in the runs that were written
+	ended   bool
+	name    string // of the last run
+	nameAt  uint32
 
 	verdicts, buf, pts []byte // scratch
 	own                []byte // code of a run made by Add
@@ -48,7 +57,7 @@ type Encoder struct {
 // function, or a part of it. Gaps between them are allowed.
 type Extent struct {
 	Addr   uint64 // of the first byte of Code
-	Code   []byte // read until the next Begin, Merge or the end; at most 2 GiB
+	Code   []byte // read until the next Begin or Run, or the end; at most 2 GiB
 	Func   string // name of the function, "" if none
 	At     uint64 // offset of Addr from the start of the function
 	InFile bool   // Offset is valid
@@ -63,9 +72,6 @@ type runState struct {
 	end     uint64 // behind Code
 	base    uint64 // address of bit 0 of the current word of starts
 	bits    uint64 // the current word
-	text    uint64
-	starts  uint32
-	sites   uint32
 	entries uint32
 }
 
@@ -80,7 +86,7 @@ func NewEncoder(t *Table) *Encoder {
 // Reset makes e as new, for another table, but keeps its storage.
 func (e *Encoder) Reset(t *Table) {
 	old := *e
-	*e = Encoder{head: *t, align: max(t.Layout.Align, 1), sites: old.sites, lens: old.lens[:0],
+	*e = Encoder{head: *t, align: max(t.Layout.Align, 1), body: old.body[:0], starts: old.starts[:0], sites: old.sites, lens: old.lens[:0],
 		verdicts: old.verdicts, buf: old.buf, pts: old.pts, own: old.own, back: old.back}
 	e.head.Entries, e.head.Gaps = nil, nil
 	for i := range e.sec {
@@ -107,14 +113,8 @@ func (e *Encoder) Reset(t *Table) {
 	e.str("")
 }
 
-// Grow makes room for the instructions of n more bytes of code, one in four of
-// them a site of its own.
-func (e *Encoder) Grow(n int) {
-	e.sec[secText].data = slices.Grow(e.sec[secText].data, n)
-	e.sec[secStarts].data = slices.Grow(e.sec[secStarts].data, n>>(e.shift+2))
-	sites := slices.Grow(e.sites[:e.siteEnd], n)
-	e.sites = sites[:cap(sites)] // not cleared: siteEnd says what is in use
-}
+// Len returns the number of instructions in the runs that have ended.
+func (e *Encoder) Len() int { return int(e.done) }
 
 // Err returns the first error.
 func (e *Encoder) Err() error { return e.err }
@@ -144,12 +144,20 @@ func (e *Encoder) Begin(r Extent) {
 
 func (e *Encoder) begin(r Extent) {
 	e.flush()
-	if e.any && r.Addr < e.last || r.Addr+uint64(len(r.Code)) < r.Addr {
-		e.fail(fmt.Errorf("%w: run at %#x of %d bytes, behind one that ends at %#x", ErrEncode, r.Addr, len(r.Code), e.last))
+	if !e.follows(&r) {
 		return
 	}
 	e.run = runState{Extent: r, end: r.Addr + uint64(len(r.Code))}
 	e.open(r.Addr)
+}
+
+// follows reports whether r lies behind all that was written.
+func (e *Encoder) follows(r *Extent) bool {
+	if e.any && r.Addr < e.last || r.Addr+uint64(len(r.Code)) < r.Addr {
+		e.fail(fmt.Errorf("%w: run at %#x of %d bytes, behind one that ends at %#x", ErrEncode, r.Addr, len(r.Code), e.last))
+		return false
+	}
+	return true
 }
 
 // open starts a run at pc, inside the code that was begun.
@@ -157,9 +165,7 @@ func (e *Encoder) open(pc uint64) {
 	r := &e.run
 	r.start, r.next = pc, pc
 	r.base, r.bits, r.entries = pc, 0, 0
-	r.text = uint64(len(e.sec[secText].data))
-	r.starts = uint32(e.sec[secStarts].len())
-	r.sites = uint32(e.siteEnd / 16)
+	e.starts, e.siteEnd = e.starts[:0], 0
 }
 
 // Plain adds an instruction of n bytes at pc that has the shape given to
@@ -202,19 +208,23 @@ func (e *Encoder) Site(pc uint64, n int, id ShapeID, d int64) {
 		}
 	}
 	at := e.siteEnd
-	if len(e.sites)-at < 16 {
+	if len(e.sites)-at < binSite {
 		e.sites = append(e.sites, make([]byte, max(1<<12, len(e.sites)))...)
 	}
-	b := e.sites[at : at+16 : at+16]
-	le.PutUint64(b, uint64(uint32(pc-r.start))|uint64(id)<<32)
-	le.PutUint64(b[8:], uint64(d))
-	e.siteEnd = at + 16
+	putSite(e.sites[at:], uint32(pc-r.start), id, d)
+	e.siteEnd = at + binSite
 	if i := (pc - r.base) >> (e.shift & 63); i < 64 {
 		r.bits |= 1 << (i & 63)
 		r.next = pc + uint64(n)
 		return
 	}
 	e.mark(pc, n)
+}
+
+func putSite(b []byte, off uint32, id ShapeID, d int64) {
+	b = b[:binSite:binSite]
+	le.PutUint64(b, uint64(off)|uint64(id)<<32)
+	le.PutUint64(b[8:], uint64(d))
 }
 
 // mark sets the bit of an instruction start, and moves behind it.
@@ -229,9 +239,9 @@ func (e *Encoder) mark(pc uint64, n int) {
 
 // fill writes the words of starts that lie wholly before pc.
 func (e *Encoder) fill(pc uint64) {
-	r, sec := &e.run, &e.sec[secStarts]
+	r := &e.run
 	for step := uint64(64) << e.shift; pc-r.base >= step; r.base += step {
-		e.word(sec)
+		e.word()
 	}
 	if pc-r.start > binMaxRun {
 		e.fail(fmt.Errorf("%w: run at %#x of more than %d bytes", ErrEncode, r.start, uint64(binMaxRun)))
@@ -239,9 +249,9 @@ func (e *Encoder) fill(pc uint64) {
 }
 
 // word writes the current word of starts.
-func (e *Encoder) word(sec *section) {
+func (e *Encoder) word() {
 	r := &e.run
-	sec.data = le.AppendUint64(sec.data, r.bits)
+	e.starts = le.AppendUint64(e.starts, r.bits)
 	r.entries += uint32(bits.OnesCount64(r.bits))
 	r.bits = 0
 }
@@ -273,36 +283,66 @@ func (e *Encoder) flush() {
 	}
 	e.fill(r.next)
 	if r.base != r.next {
-		e.word(&e.sec[secStarts])
+		e.word()
 	}
 	from := r.start - r.Addr
-	text := &e.sec[secText]
-	text.data = append(text.data, r.Code[from:from+size]...)
+	at := e.bodyLen
+	e.room(len(e.starts) + e.siteEnd + int(size) + 7)
+	e.body = append(append(e.body, e.starts...), e.sites[:e.siteEnd]...)
+	x := r.Extent
+	x.Code, x.Addr, x.At, x.Offset = r.Code[from:][:size], r.start, r.At+from, r.Offset+from
+	e.endRun(&x, at, uint32(e.siteEnd/binSite), r.entries)
+	e.open(r.next)
+}
+
+// room grows the body for n more bytes, without clearing them.
+func (e *Encoder) room(n int) { e.body = slices.Grow(e.body, n) }
+
+// endRun writes the text and the record of the run x, whose starts and sites
+// stand at the end of the body, from at on.
+func (e *Encoder) endRun(x *Extent, at uint64, sites, entries uint32) {
+	e.body = append(e.body, x.Code...)
+	for len(e.body)&7 != 0 {
+		e.body = append(e.body, 0)
+	}
+	// The body is written in whole words of 8 bytes, so what is left of it begins
+	// at a multiple of 8 too.
+	n := uint64(len(x.Code))
+	e.bodyLen = at + (n+63<<e.shift)>>(e.shift+6)*8 + uint64(sites)*binSite + (n+7)&^7
 	var flags uint32
-	var offset uint64
-	if r.InFile {
-		flags, offset = binInFile, r.Offset+from
+	offset, funcAt := uint64(0), x.At
+	if x.InFile {
+		flags, offset = binInFile, x.Offset
 	}
-	at := r.At + from
-	if r.Func == "" {
-		at = 0
+	if x.Func == "" {
+		funcAt = 0
 	}
-	name := e.str(r.Func)
-	b := le.AppendUint64(e.sec[secRuns].data, r.start)
-	b = le.AppendUint32(b, uint32(size))
-	b = le.AppendUint32(b, name)
-	b = le.AppendUint64(b, at)
+	if x.Func != e.name { // most functions are one run, and names seldom repeat
+		e.name, e.nameAt = x.Func, e.appendName(x.Func)
+	}
+	b := le.AppendUint64(e.sec[secRuns].data, x.Addr)
+	b = le.AppendUint32(b, uint32(n))
+	b = le.AppendUint32(b, e.nameAt)
+	b = le.AppendUint64(b, funcAt)
 	b = le.AppendUint64(b, offset)
-	b = le.AppendUint64(b, r.text)
-	b = le.AppendUint32(b, r.starts)
-	b = le.AppendUint32(b, r.sites)
-	b = le.AppendUint32(b, uint32(e.siteEnd/16)-r.sites)
-	b = le.AppendUint32(b, r.entries)
+	b = le.AppendUint64(b, at)
+	b = le.AppendUint32(b, sites)
+	b = le.AppendUint32(b, entries)
 	b = le.AppendUint32(b, flags)
 	e.sec[secRuns].data = le.AppendUint32(b, 0)
-	e.last, e.any = r.next, true
-	e.done += uint64(r.entries)
-	e.open(r.next)
+	e.last, e.any = x.Addr+n, true
+	e.done += uint64(entries)
+	if e.out.w != nil && len(e.body) >= streamBytes {
+		e.drain()
+	}
+}
+
+// appendName appends the name of a function to the strings.
+func (e *Encoder) appendName(v string) uint32 {
+	if v == "" {
+		return 0
+	}
+	return e.newString(v)
 }
 
 // Gap adds executable bytes about which nothing is said. Gaps come in the order
@@ -321,88 +361,148 @@ func (e *Encoder) Gap(r Range) {
 	sec.data = le.AppendUint64(sec.data, r.Size)
 }
 
+// streamBytes is how much of the body is written at once.
+const streamBytes = 256 << 10
+
+// output counts and sums what is written.
+type output struct {
+	w   io.Writer
+	n   int64
+	crc uint32
+	err error
+}
+
+func (o *output) write(b []byte) {
+	if o.err == nil && len(b) > 0 {
+		var n int
+		n, o.err = o.w.Write(b)
+		o.n += int64(n)
+		o.crc = crc32.Update(o.crc, castagnoli, b)
+	}
+}
+
+// Stream has the table written to w while it is made, the rest by
+// [Encoder.Close]. It comes before all sites.
+func (e *Encoder) Stream(w io.Writer) {
+	if e.any || e.out.w != nil {
+		e.fail(errors.New("fixups: Encoder.Stream behind sites"))
+		return
+	}
+	e.out.w = w
+	e.out.write(front())
+}
+
+// drain writes the body as far as it goes.
+func (e *Encoder) drain() {
+	e.out.write(e.body)
+	e.body = e.body[:0]
+	if e.out.err != nil {
+		e.fail(e.out.err)
+	}
+}
+
 // Append ends the table and appends the whole of it to dst. The encoder is of
 // no further use.
 func (e *Encoder) Append(dst []byte) ([]byte, error) {
-	head, err := e.finish()
-	if err != nil {
+	a := appender{dst}
+	if _, err := e.WriteTo(&a); err != nil {
 		return dst, err
 	}
-	dst = append(dst, head...)
-	for i := range e.sec {
-		dst = append(dst, e.sec[i].data...)
-		dst = append(dst, padding(len(e.sec[i].data))...)
-	}
-	return dst, nil
+	return a.b, nil
+}
+
+type appender struct{ b []byte }
+
+func (a *appender) Write(b []byte) (int, error) {
+	a.b = append(a.b, b...)
+	return len(b), nil
 }
 
 // WriteTo ends the table and writes the whole of it. The encoder is of no
 // further use.
 func (e *Encoder) WriteTo(w io.Writer) (int64, error) {
-	head, err := e.finish()
-	if err != nil {
+	if e.out.w != nil || e.ended {
+		return 0, errors.New("fixups: encoder used after its end")
+	}
+	if err := e.finish(); err != nil {
 		return 0, err
 	}
-	n, err := w.Write(head)
-	written := int64(n)
-	for i := range e.sec {
-		for _, b := range [][]byte{e.sec[i].data, padding(len(e.sec[i].data))} {
-			if err != nil {
-				return written, err
-			}
-			n, err = w.Write(b)
-			written += int64(n)
-		}
-	}
-	return written, err
+	e.out.w = w
+	e.out.write(front())
+	e.tail()
+	return e.out.n, e.out.err
 }
 
-func padding(n int) []byte { return make([]byte, align8(n)-n) }
+// Close ends a table whose beginning [Encoder.Stream] has written. The encoder is
+// of no further use.
+func (e *Encoder) Close() error {
+	if e.out.w == nil || e.ended {
+		return errors.New("fixups: Encoder.Close without Stream, or twice")
+	}
+	if err := e.finish(); err != nil {
+		return err
+	}
+	e.tail()
+	return e.out.err
+}
 
-// finish ends the last run and returns the header, checksum included.
-func (e *Encoder) finish() ([]byte, error) {
+// front is how a file begins.
+func front() []byte {
+	b := append(make([]byte, 0, binFront), binMagic...)
+	return append(le.AppendUint16(b, binVersion), make([]byte, binFront-len(binMagic)-2)...)
+}
+
+// finish ends the last run and completes the sections.
+func (e *Encoder) finish() error {
 	e.flush()
 	e.putPlain()
-	e.sec[secSites].data = e.sites[:e.siteEnd]
-	arch, file, id := e.str(e.head.Arch), e.str(e.head.File), e.str(e.head.BuildID)
 	for i := range e.sec {
-		if i != secStarts && i != secText && uint64(e.sec[i].len()) >= 1<<32 {
+		if uint64(e.sec[i].len()) >= 1<<32 {
 			e.fail(fmt.Errorf("%w: %d %s", ErrEncode, e.sec[i].len(), secNames[i]))
 		}
 	}
-	if uint64(e.sec[secStarts].len()) >= 1<<32 {
-		e.fail(fmt.Errorf("%w: too many instructions", ErrEncode))
+	e.ended = true
+	return e.err
+}
+
+// tail writes what is left of the body, the other sections, and the end.
+func (e *Encoder) tail() {
+	o := &e.out
+	names := [3]uint32{e.str(e.head.Arch), e.str(e.head.File), e.str(e.head.BuildID)}
+	if e.err != nil { // a NUL in a name
+		o.err = e.err
+		return
 	}
-	if e.err != nil {
-		return nil, e.err
-	}
-	size := binHeader + binSection*numSections
+	o.write(e.body)
 	table := make([]byte, 0, binSection*numSections)
+	at := uint64(binFront)
 	for i := range e.sec {
+		count := uint64(e.sec[i].len())
+		size := uint64(len(e.sec[i].data))
+		if i == secBody {
+			count, size = e.bodyLen, e.bodyLen
+		}
 		table = le.AppendUint32(table, uint32(i+1))
 		table = le.AppendUint32(table, uint32(secItem[i]))
-		table = le.AppendUint64(table, uint64(size))
-		table = le.AppendUint64(table, uint64(e.sec[i].len()))
-		size += align8(len(e.sec[i].data))
+		table = le.AppendUint64(table, at)
+		table = le.AppendUint64(table, count)
+		at += (size + 7) &^ 7
+		o.write(e.sec[i].data)
+		o.write(make([]byte, -size&7))
 	}
 	l := e.head.Layout
-	h := append(make([]byte, 0, binHeader+len(table)), binMagic...)
-	h = le.AppendUint16(h, binVersion)
-	h = le.AppendUint16(h, 0)
-	h = le.AppendUint32(h, uint32(binHeader+len(table)))
-	h = le.AppendUint64(h, uint64(size))
-	h = le.AppendUint32(h, 0)
-	h = le.AppendUint32(h, numSections)
-	h = le.AppendUint64(h, e.head.Base)
-	h = append(h, wordBits(l), e.align, byte(l.Insn), byte(l.Data))
-	h = le.AppendUint32(h, arch)
-	h = le.AppendUint32(h, file)
-	h = le.AppendUint32(h, id)
-	h = le.AppendUint64(h, e.done)
-	h = le.AppendUint64(h, 0)
-	h = append(h, table...)
-	le.PutUint32(h[binCRCOffset:], e.checksum(h))
-	return h, nil
+	b := le.AppendUint64(make([]byte, 0, binMinEnd), at+binMinEnd)
+	b = le.AppendUint64(b, e.head.Base)
+	b = append(b, wordBits(l), e.align, byte(l.Insn), byte(l.Data))
+	for _, s := range names {
+		b = le.AppendUint32(b, s)
+	}
+	b = le.AppendUint64(b, e.done)
+	b = le.AppendUint32(b, numSections)
+	b = le.AppendUint32(b, 0)
+	b = append(b, table...)
+	o.write(le.AppendUint32(b, binMinEnd))
+	o.write(le.AppendUint32(nil, o.crc))
 }
 
 func wordBits(l Layout) byte {
@@ -412,23 +512,9 @@ func wordBits(l Layout) byte {
 	return l.Bits
 }
 
-// checksum is that of the whole file. The header's field is still zero.
-func (e *Encoder) checksum(head []byte) uint32 {
-	crc := crc32.Update(0, castagnoli, head)
-	for i := range e.sec {
-		crc = crc32.Update(crc, castagnoli, e.sec[i].data)
-		crc = crc32.Update(crc, castagnoli, padding(len(e.sec[i].data)))
-	}
-	return crc
-}
-
 // putPlain writes the shapes of plain instructions by length.
 func (e *Encoder) putPlain() {
 	sec := &e.sec[secPlain]
-	if len(sec.data) > 0 {
-		e.fail(errors.New("fixups: encoder used after its end"))
-		return
-	}
 	n := len(e.plain)
 	for n > 0 && e.plain[n-1] == binNone {
 		n--

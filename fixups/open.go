@@ -30,10 +30,10 @@ func OpenBinary(data []byte) (*View, error) {
 // checker holds a table against the rules, structure by structure. What a
 // structure points at is checked before it.
 type checker struct {
-	v     *View
-	data  []byte
-	off   [numSections]int // where the sections are in data
-	names [3]uint32        // strings of the header
+	v    *View
+	data []byte
+	end  int              // where the end of the file begins
+	off  [numSections]int // where the sections are in data
 	steps32
 }
 
@@ -49,58 +49,64 @@ func headerError(off int, format string, args ...any) error {
 	return &FormatError{Offset: off, What: "header", Err: fmt.Errorf(format, args...)}
 }
 
+// header checks both ends of the file, and the sections between them.
 func (c *checker) header() error {
 	b := c.data
-	if len(b) < binHeader+binSection*numSections {
+	if len(b) < binFront+binMinEnd {
 		return headerError(len(b), "%d bytes are too few", len(b))
 	}
-	n := int64(le.Uint32(b[12:]))
+	last := len(b) - binLast
+	n := int64(le.Uint32(b[last:]))
 	switch {
 	case string(b[:8]) != binMagic:
 		return headerError(0, "magic % x", b[:8])
 	case le.Uint16(b[8:]) != binVersion:
 		return headerError(8, "version %d, this reader knows %d", le.Uint16(b[8:]), binVersion)
-	case le.Uint16(b[10:]) != 0:
-		return headerError(10, "flags %#x", le.Uint16(b[10:]))
-	case le.Uint64(b[16:]) != uint64(len(b)):
-		return headerError(16, "file length %d, but there are %d bytes", le.Uint64(b[16:]), len(b))
-	case le.Uint32(b[28:]) != numSections:
-		return headerError(28, "%d sections, not %d", le.Uint32(b[28:]), numSections)
-	case n < binHeader+binSection*numSections || n%8 != 0 || n > int64(len(b)):
-		return headerError(12, "header length %d", n)
-	case b[40] != 32 && b[40] != 64:
-		return headerError(40, "words of %d bits", b[40])
-	case !accessSize(b[41]):
-		return headerError(41, "alignment %d", b[41])
-	case b[42] > byte(BigEndian) || b[43] > byte(BigEndian):
-		return headerError(42, "byte orders %d and %d", b[42], b[43])
-	case le.Uint64(b[64:]) != 0:
-		return headerError(64, "not zero")
+	case !zero(b[10:binFront]):
+		return headerError(10, "flags % x", b[10:binFront])
+	case n < binMinEnd || n%8 != 0 || n > int64(len(b)-binFront):
+		return headerError(last, "an end of %d bytes", n)
 	}
-	if !zero(b[binHeader+binSection*numSections : n]) {
-		return headerError(binHeader+binSection*numSections, "unknown fields that are not zero")
-	}
-	if err := c.sections(int(n)); err != nil {
+	c.end = len(b) - int(n)
+	if err := c.endFields(b[c.end:]); err != nil {
 		return err
 	}
-	if crc := checksumOf(b); crc != le.Uint32(b[binCRCOffset:]) {
-		return headerError(binCRCOffset, "checksum %#x, computed %#x", le.Uint32(b[binCRCOffset:]), crc)
+	if err := c.sections(); err != nil {
+		return err
 	}
-	v := c.v
-	v.head.Base = le.Uint64(b[32:])
-	v.head.Layout = Layout{Bits: b[40], Align: b[41], Placing: Placing{End(b[42]), End(b[43])}}
-	v.mask = uint64(b[41] - 1)
-	for 1<<v.shift < b[41] {
-		v.shift++
+	if crc := crc32.Checksum(b[:last+4], castagnoli); crc != le.Uint32(b[last+4:]) {
+		return headerError(last+4, "checksum %#x, computed %#x", le.Uint32(b[last+4:]), crc)
 	}
-	c.names = [3]uint32{le.Uint32(b[44:]), le.Uint32(b[48:]), le.Uint32(b[52:])}
 	return nil
 }
 
-func checksumOf(b []byte) uint32 {
-	crc := crc32.Update(0, castagnoli, b[:binCRCOffset])
-	crc = crc32.Update(crc, castagnoli, []byte{0, 0, 0, 0})
-	return crc32.Update(crc, castagnoli, b[binCRCOffset+4:])
+// endFields reads the fixed fields of the end of the file.
+func (c *checker) endFields(b []byte) error {
+	unknown := b[binEnd+binSection*numSections : len(b)-binLast]
+	switch {
+	case le.Uint64(b) != uint64(len(c.data)):
+		return headerError(c.end, "file length %d, but there are %d bytes", le.Uint64(b), len(c.data))
+	case b[16] != 32 && b[16] != 64:
+		return headerError(c.end+16, "words of %d bits", b[16])
+	case !accessSize(b[17]):
+		return headerError(c.end+17, "alignment %d", b[17])
+	case b[18] > byte(BigEndian) || b[19] > byte(BigEndian):
+		return headerError(c.end+18, "byte orders %d and %d", b[18], b[19])
+	case le.Uint32(b[40:]) != numSections:
+		return headerError(c.end+40, "%d sections, not %d", le.Uint32(b[40:]), numSections)
+	case !zero(b[44:48]):
+		return headerError(c.end+44, "not zero")
+	case !zero(unknown):
+		return headerError(c.end+binEnd+binSection*numSections, "unknown fields that are not zero")
+	}
+	v := c.v
+	v.head.Base = le.Uint64(b[8:])
+	v.head.Layout = Layout{Bits: b[16], Align: b[17], Placing: Placing{End(b[18]), End(b[19])}}
+	v.mask = uint64(b[17] - 1)
+	for 1<<v.shift < b[17] {
+		v.shift++
+	}
+	return nil
 }
 
 func zero(b []byte) bool {
@@ -113,12 +119,13 @@ func zero(b []byte) bool {
 }
 
 // sections checks that the sections lie one behind the other and fill the file.
-func (c *checker) sections(at int) error {
+func (c *checker) sections() error {
+	at := binFront
 	for i := range numSections {
-		pos := binHeader + binSection*i
+		pos := c.end + binEnd + binSection*i
 		b := c.data[pos:]
 		count, item := le.Uint64(b[16:]), uint64(secItem[i])
-		left := uint64(len(c.data) - at)
+		left := uint64(c.end - at)
 		switch {
 		case le.Uint32(b) != uint32(i+1):
 			return headerError(pos, "section of kind %d, not %d (%s)", le.Uint32(b), i+1, secNames[i])
@@ -126,7 +133,7 @@ func (c *checker) sections(at int) error {
 			return headerError(pos+4, "%s: items of %d bytes, not %d", secNames[i], le.Uint32(b[4:]), item)
 		case le.Uint64(b[8:]) != uint64(at):
 			return headerError(pos+8, "%s: at %#x, not %#x", secNames[i], le.Uint64(b[8:]), at)
-		case count > left/item || i != secText && count >= 1<<32:
+		case count > left/item || i != secBody && count >= 1<<32:
 			return headerError(pos+16, "%s: %d items do not fit", secNames[i], count)
 		}
 		size := int(count * item)
@@ -136,8 +143,8 @@ func (c *checker) sections(at int) error {
 		c.off[i], c.v.sec[i] = at, c.data[at:at+size:at+size]
 		at += align8(size)
 	}
-	if at != len(c.data) {
-		return headerError(16, "%d bytes behind the last section", len(c.data)-at)
+	if at != c.end {
+		return headerError(c.end, "%d bytes behind the last section", c.end-at)
 	}
 	return nil
 }
@@ -168,10 +175,12 @@ func (c *checker) strings() error {
 // head reads the strings of the header.
 func (c *checker) head() error {
 	for i, s := range []*string{&c.v.head.Arch, &c.v.head.File, &c.v.head.BuildID} {
-		if uint64(c.names[i]) >= uint64(len(c.v.strings)) {
-			return headerError(44+4*i, "string %d", c.names[i])
+		pos := c.end + 20 + 4*i
+		name := le.Uint32(c.data[pos:])
+		if uint64(name) >= uint64(len(c.v.strings)) {
+			return headerError(pos, "string %d", name)
 		}
-		*s = c.v.str(c.names[i])
+		*s = c.v.str(name)
 	}
 	return nil
 }

@@ -1,40 +1,43 @@
 package fixups
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // The rules of runs, starts, sites and gaps.
 
 func (c *checker) runs() error {
-	var text, starts, sites, entries, end uint64
+	var body, entries, end uint64
 	for i := range c.count(secRuns) {
-		r := c.v.run(i)
+		r, at := c.v.runFields(i)
 		align := c.v.mask
-		words := r.words(c.v.shift)
+		starts, sites, text := r.sizes(c.v.shift)
 		switch {
 		case r.size == 0 || (r.addr|uint64(r.size))&align != 0 || r.addr+uint64(r.size)-1 < r.addr || i > 0 && (end == 0 || r.addr < end):
 			return c.fail(secRuns, i, "address %#x, size %d: %w", r.addr, r.size, errRange)
 		case uint64(r.name) >= uint64(len(c.v.strings)):
 			return c.fail(secRuns, i, "function name: %w", errRange)
-		case r.flags > binInFile || r.flags == 0 && r.offset != 0 || !zero(c.item(secRuns, i)[60:]):
+		case r.flags > binInFile || r.flags == 0 && r.offset != 0 || !zero(c.item(secRuns, i)[52:]):
 			return c.fail(secRuns, i, "flags: %w", errRange)
-		case r.text != text || uint64(r.size) > uint64(c.count(secText))-text:
-			return c.fail(secRuns, i, "text: %w", errRange)
-		case uint64(r.starts) != starts || words > uint64(c.count(secStarts))-starts:
-			return c.fail(secRuns, i, "starts: %w", errRange)
-		case uint64(r.sites) != sites || uint64(r.nsites) > uint64(c.count(secSites))-sites:
-			return c.fail(secRuns, i, "sites: %w", errRange)
+		case at != body || starts+sites+text > uint64(c.count(secBody))-body:
+			return c.fail(secRuns, i, "body: %w", errRange)
+		}
+		c.v.pieces(&r, at)
+		if !zero(c.v.sec[secBody][body+starts+sites:][r.size:text]) {
+			return c.fail(secRuns, i, "padding behind the text")
 		}
 		if err := c.run(i, &r); err != nil {
 			return err
 		}
-		text, starts, sites = text+uint64(r.size), starts+words, sites+uint64(r.nsites)
+		body += starts + sites + text
 		entries, end = entries+uint64(r.entries), r.addr+uint64(r.size)
 	}
-	if text != uint64(c.count(secText)) || starts != uint64(c.count(secStarts)) || sites != uint64(c.count(secSites)) {
-		return headerError(binHeader, "text, starts or sites behind the last run")
+	if body != uint64(c.count(secBody)) {
+		return headerError(c.end+binEnd+16, "a body behind that of the last run")
 	}
-	if entries != le.Uint64(c.data[56:]) {
-		return headerError(56, "%d entries, counted %d", le.Uint64(c.data[56:]), entries)
+	if counted := le.Uint64(c.data[c.end+32:]); entries != counted {
+		return headerError(c.end+32, "%d entries, counted %d", counted, entries)
 	}
 	c.v.entries = int(entries)
 	return nil
@@ -42,23 +45,20 @@ func (c *checker) runs() error {
 
 // run walks the instructions of run i and its sites side by side.
 func (c *checker) run(i int, r *runView) error {
-	v := c.v
 	size := uint64(r.size)
-	site, last := r.sites, r.sites+r.nsites
-	count, prev := uint32(0), uint64(0)
-	starts := v.sec[secStarts][8*uint64(r.starts):]
-	if starts[0]&1 == 0 {
+	site, count, prev := uint32(0), uint32(0), uint64(0)
+	if r.starts[0]&1 == 0 {
 		return c.fail(secRuns, i, "no instruction at its start")
 	}
 	// The bit at the end of the run closes the last instruction.
-	for w := range r.words(v.shift) {
-		for word := le.Uint64(starts[8*w:]); word != 0; word &= word - 1 {
-			off := (w<<6 + uint64(bits.TrailingZeros64(word))) << v.shift
+	for w := range r.words() {
+		for word := r.word(w); word != 0; word &= word - 1 {
+			off := (w<<6 + uint64(bits.TrailingZeros64(word))) << c.v.shift
 			if off >= size {
 				return c.fail(secRuns, i, "an instruction at %d, behind its end", off)
 			}
 			if count > 0 {
-				if err := c.insn(i, prev, off, &site, last); err != nil {
+				if err := c.insn(i, r, prev, off, &site); err != nil {
 					return err
 				}
 			}
@@ -66,11 +66,11 @@ func (c *checker) run(i int, r *runView) error {
 			count++
 		}
 	}
-	if err := c.insn(i, prev, size, &site, last); err != nil {
+	if err := c.insn(i, r, prev, size, &site); err != nil {
 		return err
 	}
-	if site != last {
-		return c.fail(secSites, int(site), "no instruction starts there")
+	if site != r.nsites {
+		return c.failSite(i, int(site), "no instruction starts there")
 	}
 	if count != r.entries {
 		return c.fail(secRuns, i, "%d entries, counted %d", r.entries, count)
@@ -78,23 +78,27 @@ func (c *checker) run(i int, r *runView) error {
 	return nil
 }
 
+// failSite makes the error for a site of run i.
+func (c *checker) failSite(i, site int, format string, args ...any) error {
+	r, at := c.v.runFields(i)
+	starts, _, _ := r.sizes(c.v.shift)
+	return &FormatError{Offset: c.off[secBody] + int(at+starts) + site*binSite, What: fmt.Sprintf("site[%d] of runs[%d]", site, i), Err: fmt.Errorf(format, args...)}
+}
+
 // insn checks the instruction from off to end of run i. site is the number of
-// the next site, last the first of the next run.
-func (c *checker) insn(i int, off, end uint64, site *uint32, last uint32) error {
+// the next site.
+func (c *checker) insn(i int, r *runView, off, end uint64, site *uint32) error {
 	n := end - off
 	if n > 255 {
 		return c.fail(secRuns, i, "an instruction of %d bytes at %d", n, off)
 	}
-	if *site < last {
-		b := c.item(secSites, int(*site))
-		if uint64(le.Uint32(b)) == off {
-			id := le.Uint32(b[4:])
-			if uint64(id) >= uint64(c.count(secShapes)) || uint64(c.item(secShapes, int(id))[1]) != n {
-				return c.fail(secSites, int(*site), "shape %d is not one of %d bytes", id, n)
-			}
-			*site++
-			return nil
+	if *site < r.nsites && uint64(r.siteOff(int(*site))) == off {
+		id := le.Uint32(r.sites[binSite*int(*site)+4:])
+		if uint64(id) >= uint64(c.count(secShapes)) || uint64(c.item(secShapes, int(id))[1]) != n {
+			return c.failSite(i, int(*site), "shape %d is not one of %d bytes", id, n)
 		}
+		*site++
+		return nil
 	}
 	if n >= uint64(c.count(secPlain)) || le.Uint32(c.item(secPlain, int(n))) == binNone {
 		return c.fail(secRuns, i, "a plain instruction of %d bytes at %d, and no shape for it", n, off)

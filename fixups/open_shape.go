@@ -117,6 +117,8 @@ func (c *checker) plan(b []byte) error {
 	code := getSpan(b[104:])
 	flags := le.Uint16(b[8:])
 	switch {
+	case flags&binMinD == 0 && !zero(b[168:176]) || flags&binMaxD == 0 && !zero(b[176:184]):
+		return errors.New("an end of its reach that it says it has not")
 	case !c.spanOK(secCode, code) || code.count > maxCode:
 		return errors.New("code outside its section, or too long")
 	case uint32(le.Uint16(b[14:])) > code.count:

@@ -2,6 +2,7 @@ package fixups
 
 import (
 	"fmt"
+	"strings"
 )
 
 // ShapeID names a shape of an [Encoder].
@@ -38,14 +39,19 @@ func (e *Encoder) str(v string) uint32 {
 	if at, ok := sec.index[v]; ok {
 		return at
 	}
-	for i := range len(v) {
-		if v[i] == 0 {
-			e.fail(fmt.Errorf("%w: string %q", ErrEncode, v))
-			return 0
-		}
+	at := e.newString(v)
+	sec.index[v] = at
+	return at
+}
+
+// newString appends a string without asking whether it is there already.
+func (e *Encoder) newString(v string) uint32 {
+	sec := &e.sec[secStrings]
+	if strings.IndexByte(v, 0) >= 0 {
+		e.fail(fmt.Errorf("%w: string %q", ErrEncode, v))
+		return 0
 	}
 	at := uint32(len(sec.data))
-	sec.index[v] = at
 	sec.data = append(append(sec.data, v...), 0)
 	return at
 }
@@ -163,7 +169,7 @@ func (e *Encoder) verdict(v, other *Verdict, en *Entry, x *delta) {
 		flags |= binFarAsked
 	}
 	if v.Reason != ReasonNone {
-		e.verdicts = putVerdict(e.verdicts, v, flags, 0, 0, &planSpans{})
+		e.verdicts = putVerdict(e.verdicts, v, flags, ends{}, &planSpans{})
 		return
 	}
 	p, q := &v.Plan, &other.Plan
@@ -172,15 +178,14 @@ func (e *Encoder) verdict(v, other *Verdict, en *Entry, x *delta) {
 		pre: e.program(p.Pre, q.Pre, x), post: e.program(p.Post, q.Post, x),
 		abort: e.program(p.Abort, q.Abort, x), emulate: e.program(p.Emulate, q.Emulate, x),
 	}
-	var lo, hi int64
+	var r ends
 	if len(p.Code) > 0 && !p.Far {
-		var loD, hiD bool
-		lo, loD = x.value(p.Reach.Min, q.Reach.Min)
-		hi, hiD = x.value(p.Reach.Max, q.Reach.Max)
-		flags |= bit(loD, binMinD) | bit(hiD, binMaxD)
+		var moves uint16
+		r, moves = x.reach(p.Reach, q.Reach)
+		flags |= moves
 	}
 	flags |= bit(p.Far, binFar) | bit(p.IsCall, binIsCall) | bit(p.Private, binPrivate) | bit(p.X87, binX87) | bit(p.Alias, binAlias)
-	e.verdicts = putVerdict(e.verdicts, v, flags, lo, hi, &s)
+	e.verdicts = putVerdict(e.verdicts, v, flags, r, &s)
 }
 
 func bit(b bool, flag uint16) uint16 {
@@ -248,7 +253,7 @@ func (e *Encoder) yields(id ShapeID, en *Entry) bool {
 	return e.back.Equal(&want)
 }
 
-// views returns the sections as a reader sees them.
+// views returns the sections as a reader sees them; the body is not one yet.
 func (e *Encoder) views() (out [numSections][]byte) {
 	for i := range e.sec {
 		out[i] = e.sec[i].data

@@ -43,23 +43,23 @@ func (v *View) Find(pc uint64) (Ref, bool) {
 	}
 	r := v.run(i)
 	off := pc - r.addr
-	if off&v.mask != 0 || !v.starts(&r, off>>v.shift) {
+	if off&v.mask != 0 || !r.isStart(off>>v.shift) {
 		return Ref{}, false
 	}
-	return v.ref(&r, i, off, v.findSite(&r, uint32(off))), true
+	return v.ref(&r, i, off, r.findSite(uint32(off))), true
 }
 
 // All iterates over the instructions in the order of their addresses.
 func (v *View) All() iter.Seq[Ref] {
 	return func(yield func(Ref) bool) {
-		for i := range len(v.sec[secRuns]) / 64 {
+		for i := range len(v.sec[secRuns]) / binRun {
 			r := v.run(i)
-			site := r.sites
-			for w := range r.words(v.shift) {
-				for word := le.Uint64(v.sec[secStarts][8*(uint64(r.starts)+w):]); word != 0; word &= word - 1 {
+			site := uint32(0)
+			for w := range r.words() {
+				for word := r.word(w); word != 0; word &= word - 1 {
 					off := (w<<6 + uint64(bits.TrailingZeros64(word))) << v.shift
 					at := -1
-					if site < r.sites+r.nsites && uint64(le.Uint32(v.sec[secSites][16*int(site):])) == off {
+					if site < r.nsites && uint64(r.siteOff(int(site))) == off {
 						at = int(site)
 						site++
 					}
@@ -83,33 +83,60 @@ func (v *View) Gaps() iter.Seq[Range] {
 	}
 }
 
-// runView is a struct run.
+// runView is a struct run, with its pieces of the body.
 type runView struct {
-	addr, at, offset, text uint64
-	size, name             uint32
-	starts, sites, nsites  uint32
-	entries, flags         uint32
+	addr, at, offset uint64
+	size, name       uint32
+	nsites           uint32
+	entries, flags   uint32
+	starts           []byte // words
+	sites            []byte
+	text             []byte
 }
 
 func (v *View) run(i int) runView {
-	b := v.sec[secRuns][64*i:][:64]
+	r, at := v.runFields(i)
+	v.pieces(&r, at)
+	return r
+}
+
+// runFields reads run i and where in the body it is.
+func (v *View) runFields(i int) (r runView, at uint64) {
+	b := v.sec[secRuns][binRun*i:][:binRun]
 	return runView{
 		addr: le.Uint64(b), size: le.Uint32(b[8:]), name: le.Uint32(b[12:]), at: le.Uint64(b[16:]), offset: le.Uint64(b[24:]),
-		text: le.Uint64(b[32:]), starts: le.Uint32(b[40:]), sites: le.Uint32(b[44:]), nsites: le.Uint32(b[48:]),
-		entries: le.Uint32(b[52:]), flags: le.Uint32(b[56:]),
-	}
+		nsites: le.Uint32(b[40:]), entries: le.Uint32(b[44:]), flags: le.Uint32(b[48:]),
+	}, le.Uint64(b[32:])
+}
+
+// pieces finds what the run has in the body, from at on.
+func (v *View) pieces(r *runView, at uint64) {
+	n, s, _ := r.sizes(v.shift)
+	b := v.sec[secBody][at:]
+	r.starts, r.sites, r.text = b[:n:n], b[n:][:s:s], b[n+s:][:r.size:r.size]
+}
+
+// sizes are the bytes of the starts, the sites and the text, the last rounded up.
+func (r *runView) sizes(shift uint8) (starts, sites, text uint64) {
+	return (uint64(r.size)>>shift + 63) / 64 * 8, uint64(r.nsites) * binSite, (uint64(r.size) + 7) &^ 7
 }
 
 // words returns how many words of starts the run has.
-func (r *runView) words(shift uint8) uint64 { return (uint64(r.size)>>shift + 63) / 64 }
+func (r *runView) words() uint64 { return uint64(len(r.starts)) / 8 }
+
+// word is word i of starts.
+func (r *runView) word(i uint64) uint64 { return le.Uint64(r.starts[8*i:]) }
+
+// siteOff is the offset of site i.
+func (r *runView) siteOff(i int) uint32 { return le.Uint32(r.sites[binSite*i:]) }
 
 // findRun returns the run that holds pc.
 func (v *View) findRun(pc uint64) (int, bool) {
 	b := v.sec[secRuns]
-	lo, hi := 0, len(b)/64 // the first run above pc
+	lo, hi := 0, len(b)/binRun // the first run above pc
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		if le.Uint64(b[64*mid:]) <= pc {
+		if le.Uint64(b[binRun*mid:]) <= pc {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -118,22 +145,19 @@ func (v *View) findRun(pc uint64) (int, bool) {
 	if lo == 0 {
 		return 0, false
 	}
-	r := b[64*(lo-1):]
+	r := b[binRun*(lo-1):]
 	return lo - 1, pc-le.Uint64(r) < uint64(le.Uint32(r[8:]))
 }
 
-// starts reports whether an instruction starts at unit i of the run.
-func (v *View) starts(r *runView, i uint64) bool {
-	return le.Uint64(v.sec[secStarts][8*(uint64(r.starts)+i>>6):])>>(i&63)&1 != 0
-}
+// isStart reports whether an instruction starts at unit i of the run.
+func (r *runView) isStart(i uint64) bool { return r.word(i>>6)>>(i&63)&1 != 0 }
 
 // findSite returns the number of the site at off, -1 if it is plain.
-func (v *View) findSite(r *runView, off uint32) int {
-	b := v.sec[secSites]
-	lo, hi := int(r.sites), int(r.sites+r.nsites)
+func (r *runView) findSite(off uint32) int {
+	lo, hi := 0, int(r.nsites)
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		switch o := le.Uint32(b[16*mid:]); {
+		switch o := r.siteOff(mid); {
 		case o == off:
 			return mid
 		case o < off:
@@ -149,9 +173,9 @@ func (v *View) findSite(r *runView, off uint32) int {
 func (v *View) ref(r *runView, run int, off uint64, site int) Ref {
 	ref := Ref{PC: r.addr + off, run: uint32(run)}
 	if site >= 0 {
-		b := v.sec[secSites][16*site:][:16]
+		b := r.sites[binSite*site:][:binSite]
 		ref.Shape, ref.D = le.Uint32(b[4:]), int64(le.Uint64(b[8:]))
-		ref.Len = v.sec[secShapes][120*int(ref.Shape)+1]
+		ref.Len = v.sec[secShapes][binShape*int(ref.Shape)+1]
 		return ref
 	}
 	ref.Plain = true
@@ -165,7 +189,7 @@ func (v *View) ref(r *runView, run int, off uint64, site int) Ref {
 func (v *View) next(r *runView, off uint64) uint64 {
 	i := off>>v.shift + 1
 	for n := uint64(r.size) >> v.shift; i < n; i = (i | 63) + 1 {
-		if w := le.Uint64(v.sec[secStarts][8*(uint64(r.starts)+i>>6):]) >> (i & 63); w != 0 {
+		if w := r.word(i>>6) >> (i & 63); w != 0 {
 			return (i + uint64(bits.TrailingZeros64(w))) << v.shift
 		}
 	}
@@ -179,13 +203,13 @@ func (v *View) str(off uint32) string {
 }
 
 // Class returns the class of an instruction, without reading the rest of it.
-func (v *View) Class(r Ref) Class { return Class(v.sec[secShapes][120*int(r.Shape)]) }
+func (v *View) Class(r Ref) Class { return Class(v.sec[secShapes][binShape*int(r.Shape)]) }
 
 // Bytes returns the bytes of an instruction when the table was made. They are
 // part of the table and read-only.
 func (v *View) Bytes(r Ref) []byte {
 	run := v.run(int(r.run))
-	return v.sec[secText][run.text+(r.PC-run.addr):][:r.Len:r.Len]
+	return run.text[r.PC-run.addr:][:r.Len:r.Len]
 }
 
 // Entry reads all that the table says of r into e, whose storage it reuses.
@@ -194,7 +218,7 @@ func (v *View) Entry(r Ref, e *Entry) {
 	run := v.run(int(r.run))
 	off := r.PC - run.addr
 	e.PC, e.Text = r.PC, ""
-	e.Bytes = v.sec[secText][run.text+off:][:r.Len:r.Len]
+	e.Bytes = run.text[off:][:r.Len:r.Len]
 	e.Func, e.At = v.str(run.name), 0
 	if e.Func != "" {
 		e.At = run.at + off

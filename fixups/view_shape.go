@@ -20,7 +20,7 @@ func (v *View) items(sec int, s span) []byte {
 
 // shape fills e, whose PC and Bytes are set, from shape id with the given D.
 func (v *View) shape(id uint32, d int64, e *Entry) {
-	b := v.sec[secShapes][120*int(id):][:120]
+	b := v.sec[secShapes][binShape*int(id):][:binShape]
 	e.Class, e.Len, e.AltLen, e.Patch, e.Reason = Class(b[0]), b[1], b[2], Patch(b[3]), Reason(b[4])
 	e.HasTarget, e.Target = b[5]&binHasTarget != 0, 0
 	if e.HasTarget {
@@ -29,13 +29,13 @@ func (v *View) shape(id uint32, d int64, e *Entry) {
 	e.Hazards = Hazards(le.Uint64(b[16:]))
 	e.Reads, e.Writes, e.Kills = getRegs(b[24:]), getRegs(b[56:]), getRegs(b[88:])
 	forms := e.Forms[:0]
-	for vb := v.items(secVerdicts, getSpan(b[8:])); len(vb) > 0; vb = vb[168:] {
+	for vb := v.items(secVerdicts, getSpan(b[8:])); len(vb) > 0; vb = vb[binVerdict:] {
 		if len(forms) < cap(forms) {
 			forms = forms[:len(forms)+1]
 		} else {
 			forms = append(forms, Verdict{})
 		}
-		v.verdict(vb[:168], d, e.Bytes, &forms[len(forms)-1])
+		v.verdict(vb[:binVerdict], d, e.Bytes, &forms[len(forms)-1])
 	}
 	e.Forms = forms
 }
@@ -75,10 +75,10 @@ func getReach(b []byte, flags uint16, d int64) Reach {
 	}
 	r.Min, r.Max = int64(le.Uint64(b[16:])), int64(le.Uint64(b[24:]))
 	if flags&binMinD != 0 {
-		r.Min += d
+		r.Min = max(r.Min, d+int64(le.Uint64(b[168:])))
 	}
 	if flags&binMaxD != 0 {
-		r.Max += d
+		r.Max = min(r.Max, d+int64(le.Uint64(b[176:])))
 	}
 	return r
 }

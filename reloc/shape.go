@@ -10,7 +10,8 @@ const (
 	// ShapeCopy: all verdicts depend on the length alone.
 	ShapeCopy
 	// ShapeKeyed: they depend on the key and on D = Target - PC alone, and on D
-	// only by addition (docs/format.md, section Binary).
+	// only by addition, the ends of a reach also by which of two is greater
+	// (docs/format.md, section Binary).
 	ShapeKeyed
 )
 
@@ -21,4 +22,8 @@ const (
 // every register that the instruction uses.
 type Shaper interface {
 	ShapeKey(in *Insn, key *[2]uint64) ShapeKind
+
+	// Retarget appends to dst the bytes of in with another pc-relative field, by
+	// which Target - PC is d. in has a target and is ShapeKeyed, and d fits.
+	Retarget(dst []byte, in *Insn, d int64) []byte
 }

@@ -34,25 +34,25 @@ func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 	if d != uint64(signed(&in.Bytes, off, n))+uint64(in.Len) || d <= uint64(in.Len) {
 		return reloc.ShapeOwn
 	}
-	// The reach is what two ranges have in common, that of a field for the target
-	// and that of the tail. Which of them bounds it depends on which side the
-	// target is on; within the length of a slot it depends on D itself.
-	class := addressClass(in.Target)
-	switch {
-	case d+nearby <= 2*nearby:
-	case int64(d) < 0:
-		clearBytes(key, off, n)
-		class |= 16
-	default:
-		clearBytes(key, off, n)
-		class |= 32
-	}
-	key[1] |= class << 56
+	clearBytes(key, off, n)
+	key[1] |= addressClass(in.Target) << 56
 	return reloc.ShapeKeyed
 }
 
-// nearby is more than the distance between any two fields of slot code.
-const nearby = 64
+// Retarget implements [reloc.Shaper].
+func (a *Arch) Retarget(dst []byte, in *reloc.Insn, d int64) []byte {
+	l := lay(in)
+	off, n := l.immOff(), l.immLen()
+	if !l.has(flagRelImm) {
+		off, n = l.dispOff(), l.dispLen()
+	}
+	var field [8]byte
+	binary.LittleEndian.PutUint64(field[:], uint64(d-int64(in.Len)))
+	at := len(dst)
+	dst = append(dst, in.Raw()...)
+	copy(dst[at+off:], field[:n])
+	return dst
+}
 
 // mayEmulatePlain reports whether a plain instruction may have an emulate form,
 // which depends on its registers: the opcodes of emulatePlain, and hint nops.

@@ -14,20 +14,31 @@ import (
 
 var le = binary.LittleEndian
 
+const (
+	sections  = 12
+	front     = 16                   // bytes before the first section
+	endLen    = 48 + 24*sections + 8 // bytes behind the last
+	kindPlain = 4
+)
+
+// end is where the fields behind the sections of a sound table begin.
+func end(b []byte) int { return len(b) - int(le.Uint32(b[len(b)-8:])) }
+
 // reseal makes length and checksum right again, so that what follows them is
 // looked at.
 func reseal(b []byte) {
-	if len(b) < 28 {
+	if len(b) < front+endLen {
 		return
 	}
-	le.PutUint64(b[16:], uint64(len(b)))
-	le.PutUint32(b[24:], 0)
-	le.PutUint32(b[24:], crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+	if at := end(b); at >= 0 && at+8 <= len(b) {
+		le.PutUint64(b[at:], uint64(len(b)))
+	}
+	le.PutUint32(b[len(b)-4:], crc32.Checksum(b[:len(b)-4], crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// section returns where section kind (1 to 14) of a sound table is.
+// section returns where section kind (1 to 12) of a sound table is.
 func section(b []byte, kind int) (off, size int) {
-	h := b[72+24*(kind-1):]
+	h := b[end(b)+48+24*(kind-1):]
 	return int(le.Uint64(h[8:])), int(le.Uint64(h[16:])) * int(le.Uint32(h[4:]))
 }
 
@@ -48,18 +59,31 @@ func (g gen) spoil(sound []byte) []byte {
 	return b
 }
 
-// place picks bytes to change: the header, a section, an item, or the first
-// bytes of an item, where most rules are.
+// place picks bytes to change: an end of the file, a section, an item, or the
+// first bytes of an item, where most rules are. Of the body it picks what a run has.
 func (g gen) place(b []byte) (off, size int) {
-	if g.IntN(8) == 0 {
-		return 0, 72 + 24*14
+	switch g.IntN(16) {
+	case 0:
+		return end(b), len(b) - end(b)
+	case 1:
+		return 0, front
 	}
 	kind := 0
 	for size == 0 {
-		kind = 1 + g.IntN(14)
+		kind = 1 + g.IntN(sections)
 		off, size = section(b, kind)
 	}
-	item := int(le.Uint32(b[72+24*(kind-1)+4:]))
+	if kind == 1 {
+		runs, n := section(b, 2)
+		r := b[runs+g.IntN(n/56)*56:]
+		at := off + int(le.Uint64(r[32:]))
+		if sites := 16 * int(le.Uint32(r[40:])); sites > 0 && g.bool() {
+			align := int(b[end(b)+17])
+			return at + (int(le.Uint32(r[8:]))/align+63)/64*8, sites
+		}
+		return at, 8
+	}
+	item := int(le.Uint32(b[end(b)+48+24*(kind-1)+4:]))
 	if g.IntN(4) == 0 || item == 1 {
 		return off, size
 	}
@@ -93,33 +117,29 @@ func (g gen) field(b []byte) {
 	copy(b[at:], w[:n])
 }
 
-// longer is a sound table whose header has n more bytes, of value v.
+// longer is a sound table whose end has n more bytes, of value v.
 func longer(b []byte, n int, v byte) []byte {
-	head := 72 + 24*14
-	out := append([]byte{}, b[:head]...)
-	out = append(append(out, bytes.Repeat([]byte{v}, n)...), b[head:]...)
-	le.PutUint32(out[12:], uint32(head+n))
-	for i := range 14 {
-		at := out[72+24*i+8:]
-		le.PutUint64(at, le.Uint64(at)+uint64(n))
-	}
+	last := len(b) - 8
+	out := append([]byte{}, b[:last]...)
+	out = append(append(out, bytes.Repeat([]byte{v}, n)...), b[last:]...)
+	le.PutUint32(out[len(out)-8:], uint32(endLen+n))
 	reseal(out)
 	return out
 }
 
 // longPlain is a sound table with n items more in plain.
 func longPlain(b []byte, n int) []byte {
-	off, size := section(b, 6)
+	off, size := section(b, kindPlain)
 	old := (size + 7) &^ 7
 	grown := (size + 4*n + 7) &^ 7
 	more := bytes.Repeat([]byte{0xff}, 4*n)
 	out := append(append([]byte{}, b[:off+size]...), more...)
 	out = append(out, make([]byte, grown-len(more)-size)...)
 	out = append(out, b[off+old:]...)
-	h := out[72+24*5:]
-	le.PutUint64(h[16:], uint64(size/4+n))
-	for i := 6; i < 14; i++ {
-		at := out[72+24*i+8:]
+	table := out[end(out)+48:]
+	le.PutUint64(table[24*(kindPlain-1)+16:], uint64(size/4+n))
+	for i := kindPlain; i < sections; i++ {
+		at := table[24*i+8:]
 		le.PutUint64(at, le.Uint64(at)+uint64(grown-old))
 	}
 	reseal(out)
@@ -136,7 +156,7 @@ func longInsn(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	off, _ := section(b, 3)
+	off, _ := section(b, 1) // begins with the bitmap
 	b[off+30/8] &^= 1 << (30 % 8)
 	reseal(b)
 	return b
@@ -154,10 +174,10 @@ func TestHostileCases(t *testing.T) {
 	}{
 		{"sound", sound, true},
 		{"nothing", nil, false},
-		{"short", sound[:72+24*14-1], false},
-		{"longer header of zeros", longer(sound, 16, 0), true},
-		{"longer header of ones", longer(sound, 8, 1), false},
-		{"longer header, not a multiple of 8", longer(sound, 4, 0), false},
+		{"short", sound[:front+endLen-1], false},
+		{"longer end of zeros", longer(sound, 16, 0), true},
+		{"longer end of ones", longer(sound, 8, 1), false},
+		{"longer end, not a multiple of 8", longer(sound, 4, 0), false},
 		{"more lengths", longPlain(sound, 20), true},
 		{"too many lengths", longPlain(sound, 257), false},
 		{"instruction of 480 bytes", longInsn(t), false},

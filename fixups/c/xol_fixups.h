@@ -140,12 +140,12 @@ enum {
 	XOL_MAX_D = 0x100
 };
 
-/* Section kinds, as xol_error names them; 0 is the header. */
+/* Section kinds, as xol_error names them; 0 is what stands before and behind them. */
 enum {
-	XOL_SEC_HEADER, XOL_SEC_RUNS, XOL_SEC_SITES, XOL_SEC_STARTS, XOL_SEC_TEXT,
-	XOL_SEC_GAPS, XOL_SEC_PLAIN, XOL_SEC_SHAPES, XOL_SEC_VERDICTS, XOL_SEC_RELOCS,
-	XOL_SEC_POINTS, XOL_SEC_ESCAPES, XOL_SEC_STEPS, XOL_SEC_CODE, XOL_SEC_STRINGS,
-	XOL_SECTIONS = 14
+	XOL_SEC_HEADER, XOL_SEC_BODY, XOL_SEC_RUNS, XOL_SEC_GAPS, XOL_SEC_PLAIN,
+	XOL_SEC_SHAPES, XOL_SEC_VERDICTS, XOL_SEC_RELOCS, XOL_SEC_POINTS,
+	XOL_SEC_ESCAPES, XOL_SEC_STEPS, XOL_SEC_CODE, XOL_SEC_STRINGS,
+	XOL_SECTIONS = 12
 };
 
 /* What functions return. */
@@ -168,6 +168,7 @@ enum {
 typedef struct xol_table {
 	const uint8_t *data;
 	size_t size;
+	size_t end;                           /* where the fields behind the sections begin */
 	const uint8_t *sec[XOL_SECTIONS + 1]; /* by kind; [0] is the file */
 	size_t count[XOL_SECTIONS + 1];       /* items */
 	uint64_t base;                        /* lowest address of a loadable segment */
@@ -397,7 +398,7 @@ XOL_LEAF bool xol_pow2_or_0(uint32_t n)
 /* Bytes of an item of a section. */
 XOL_LEAF uint32_t xol_item_size(uint32_t kind)
 {
-	static const uint8_t size[XOL_SECTIONS + 1] = {0, 64, 16, 8, 1, 16, 4, 120, 168, 24, 56, 4, 32, 1, 1};
+	static const uint8_t size[XOL_SECTIONS + 1] = {0, 1, 56, 16, 4, 120, 184, 24, 56, 4, 32, 1, 1};
 
 	return size[kind];
 }
@@ -432,14 +433,16 @@ XOL_PART bool xol_bad_item(const xol_table *t, xol_error *e, uint32_t kind, size
 	return xol_bad(e, kind, off, rule);
 }
 
-XOL_PART bool xol_check_sections(xol_table *t, size_t at, xol_error *e)
+XOL_PART bool xol_check_sections(xol_table *t, xol_error *e)
 {
 	uint32_t kind;
+	size_t at = 16;
 
 	for (kind = 1; kind <= XOL_SECTIONS; kind++) {
-		uint32_t pos = 72 + 24 * (kind - 1), item = xol_item_size(kind);
+		size_t pos = t->end + 48 + 24 * (kind - 1);
+		uint32_t item = xol_item_size(kind);
 		const uint8_t *b = t->data + pos;
-		uint64_t count = xol_u64(b + 16), size, left = t->size - at;
+		uint64_t count = xol_u64(b + 16), size, left = t->end - at;
 
 		if (xol_u32(b) != kind)
 			return xol_bad(e, XOL_SEC_HEADER, pos, "section kind");
@@ -448,7 +451,7 @@ XOL_PART bool xol_check_sections(xol_table *t, size_t at, xol_error *e)
 		if (xol_u64(b + 8) != at)
 			return xol_bad(e, XOL_SEC_HEADER, pos + 8, "offset of a section");
 		/* count <= left < 2^56, so the product does not overflow. */
-		if (count > left || count * item > left || (kind != XOL_SEC_TEXT && count >> 32 != 0))
+		if (count > left || count * item > left || (kind != XOL_SEC_BODY && count >> 32 != 0))
 			return xol_bad(e, XOL_SEC_HEADER, pos + 16, "a section does not fit");
 		size = count * item;
 		if (((size + 7) & ~(uint64_t)7) > left || !xol_zero(t->data + at + (size_t)size, (size_t)(0 - size) & 7))
@@ -457,55 +460,64 @@ XOL_PART bool xol_check_sections(xol_table *t, size_t at, xol_error *e)
 		t->count[kind] = (size_t)count;
 		at += (size_t)((size + 7) & ~(uint64_t)7);
 	}
-	if (at != t->size)
-		return xol_bad(e, XOL_SEC_HEADER, 16, "bytes behind the last section");
+	if (at != t->end)
+		return xol_bad(e, XOL_SEC_HEADER, t->end, "bytes behind the last section");
+	return true;
+}
+
+/* The fields of the end of the file, which has n bytes. */
+XOL_PART bool xol_check_end(xol_table *t, uint32_t n, xol_error *e)
+{
+	const uint8_t *b = t->data + t->end;
+	uint32_t fixed = 48 + 24 * XOL_SECTIONS;
+
+	if (xol_u64(b) != t->size)
+		return xol_bad(e, XOL_SEC_HEADER, t->end, "file length");
+	if (b[16] != 32 && b[16] != 64)
+		return xol_bad(e, XOL_SEC_HEADER, t->end + 16, "word size");
+	if (!xol_access_size(b[17]))
+		return xol_bad(e, XOL_SEC_HEADER, t->end + 17, "alignment");
+	if (b[18] > 1 || b[19] > 1)
+		return xol_bad(e, XOL_SEC_HEADER, t->end + 18, "byte orders");
+	if (xol_u32(b + 40) != XOL_SECTIONS)
+		return xol_bad(e, XOL_SEC_HEADER, t->end + 40, "number of sections");
+	if (!xol_zero(b + 44, 4))
+		return xol_bad(e, XOL_SEC_HEADER, t->end + 44, "not zero");
+	if (!xol_zero(b + fixed, n - fixed - 8))
+		return xol_bad(e, XOL_SEC_HEADER, t->end + fixed, "unknown fields that are not zero");
+	t->base = xol_u64(b + 8);
+	t->bits = b[16];
+	t->align = b[17];
+	t->shift = (uint8_t)xol_low_bit(b[17]);
+	t->insn_order = b[18];
+	t->data_order = b[19];
 	return true;
 }
 
 XOL_PART bool xol_check_header(xol_table *t, xol_error *e)
 {
-	static const uint8_t magic[8] = {0x89, 'R', 'F', 'X', '\r', '\n', 0x1a, '\n'}, none[4] = {0, 0, 0, 0};
+	static const uint8_t magic[8] = {0x89, 'R', 'F', 'X', '\r', '\n', 0x1a, '\n'};
 	const uint8_t *b = t->data;
-	uint32_t i, n, crc, fixed = 72 + 24 * XOL_SECTIONS;
+	uint32_t i, n, least = 48 + 24 * XOL_SECTIONS + 8;
+	size_t last = t->size - 8;
 
-	if (t->size < fixed || (uint64_t)t->size >> 56 != 0)
+	if (t->size < 16 + least || (uint64_t)t->size >> 56 != 0)
 		return xol_bad(e, XOL_SEC_HEADER, t->size, "too few bytes");
 	for (i = 0; i < 8; i++)
 		if (b[i] != magic[i])
 			return xol_bad(e, XOL_SEC_HEADER, 0, "magic");
-	n = xol_u32(b + 12);
 	if (xol_u16(b + 8) != XOL_VERSION)
 		return xol_bad(e, XOL_SEC_HEADER, 8, "version");
-	if (xol_u16(b + 10) != 0)
+	if (!xol_zero(b + 10, 6))
 		return xol_bad(e, XOL_SEC_HEADER, 10, "flags");
-	if (xol_u64(b + 16) != t->size)
-		return xol_bad(e, XOL_SEC_HEADER, 16, "file length");
-	if (xol_u32(b + 28) != XOL_SECTIONS)
-		return xol_bad(e, XOL_SEC_HEADER, 28, "number of sections");
-	if (n < fixed || n % 8 != 0 || n > t->size)
-		return xol_bad(e, XOL_SEC_HEADER, 12, "header length");
-	if (b[40] != 32 && b[40] != 64)
-		return xol_bad(e, XOL_SEC_HEADER, 40, "word size");
-	if (!xol_access_size(b[41]))
-		return xol_bad(e, XOL_SEC_HEADER, 41, "alignment");
-	if (b[42] > 1 || b[43] > 1)
-		return xol_bad(e, XOL_SEC_HEADER, 42, "byte orders");
-	if (xol_u64(b + 64) != 0)
-		return xol_bad(e, XOL_SEC_HEADER, 64, "not zero");
-	if (!xol_zero(b + fixed, n - fixed))
-		return xol_bad(e, XOL_SEC_HEADER, fixed, "unknown fields that are not zero");
-	if (!xol_check_sections(t, n, e))
+	n = xol_u32(b + last);
+	if (n < least || n % 8 != 0 || n > t->size - 16)
+		return xol_bad(e, XOL_SEC_HEADER, last, "length of the end");
+	t->end = t->size - n;
+	if (!xol_check_end(t, n, e) || !xol_check_sections(t, e))
 		return false;
-	crc = xol_crc32c(0xffffffff, b, 24);
-	crc = xol_crc32c(crc, none, 4);
-	if (~xol_crc32c(crc, b + 28, t->size - 28) != xol_u32(b + 24))
-		return xol_bad(e, XOL_SEC_HEADER, 24, "checksum");
-	t->base = xol_u64(b + 32);
-	t->bits = b[40];
-	t->align = b[41];
-	t->shift = (uint8_t)xol_low_bit(b[41]);
-	t->insn_order = b[42];
-	t->data_order = b[43];
+	if (~xol_crc32c(0xffffffff, b, last + 4) != xol_u32(b + last + 4))
+		return xol_bad(e, XOL_SEC_HEADER, last + 4, "checksum");
 	return true;
 }
 
@@ -706,6 +718,14 @@ XOL_LEAF bool xol_plan_fields_ok(const uint8_t *v)
 	       xol_pow2_or_0(align) && (residue == 0 || residue < align);
 }
 
+/* Ends of the reach that move with D are there if the flags say so. */
+XOL_LEAF bool xol_plan_reach_ok(const uint8_t *v)
+{
+	uint32_t flags = xol_u16(v + 8);
+
+	return ((flags & XOL_MIN_D) != 0 || xol_u64(v + 168) == 0) && ((flags & XOL_MAX_D) != 0 || xol_u64(v + 176) == 0);
+}
+
 /* Code, and what must lie inside it. */
 XOL_PART bool xol_plan_code_ok(const xol_table *t, const uint8_t *v)
 {
@@ -757,11 +777,11 @@ XOL_PART bool xol_check_verdicts(const xol_table *t, xol_error *e)
 		if (v[0] > XOL_FORM_REGION || v[1] > XOL_REASON_NO_STOP || flags > 0x1ff)
 			return xol_bad_item(t, e, XOL_SEC_VERDICTS, i, "form, reason or flags");
 		if (v[1] != 0) {
-			if (!xol_zero(v + 2, 6) || flags > XOL_FAR_ASKED || !xol_zero(v + 10, 158))
+			if (!xol_zero(v + 2, 6) || flags > XOL_FAR_ASKED || !xol_zero(v + 10, 174))
 				return xol_bad_item(t, e, XOL_SEC_VERDICTS, i, "a refusal with a plan");
 			continue;
 		}
-		if (!xol_plan_fields_ok(v))
+		if (!xol_plan_fields_ok(v) || !xol_plan_reach_ok(v))
 			return xol_bad_item(t, e, XOL_SEC_VERDICTS, i, "fields of the plan");
 		if (!xol_plan_code_ok(t, v))
 			return xol_bad_item(t, e, XOL_SEC_VERDICTS, i, "code, or what should be inside it");
@@ -785,7 +805,7 @@ XOL_PART bool xol_check_shapes(const xol_table *t, xol_error *e)
 		if (s[1] == 0 || s[5] > 1 || !xol_zero(s + 6, 2) || !xol_span_ok(t, XOL_SEC_VERDICTS, s + 8) || xol_u32(s + 12) > 255)
 			return xol_bad_item(t, e, XOL_SEC_SHAPES, i, "length, flags or verdicts");
 		v = xol_item(t, XOL_SEC_VERDICTS, xol_u32(s + 8));
-		for (j = 0; j < xol_u32(s + 12); j++, v += 168)
+		for (j = 0; j < xol_u32(s + 12); j++, v += 184)
 			if (v[1] == 0 && v[6] != s[1] && (v[0] != XOL_FORM_REGION || (xol_u16(v + 8) & XOL_COPY) != 0))
 				return xol_bad_item(t, e, XOL_SEC_SHAPES, i, "a plan for a site of another length");
 	}
@@ -821,23 +841,45 @@ XOL_LEAF uint32_t xol_run_words(const xol_table *t, const uint8_t *r)
 	return units / 64 + (units % 64 != 0);
 }
 
-/* The instruction of run i from off to end; *site is the next site record, last
- * the first one of the next run. */
-XOL_LEAF bool xol_check_insn(const xol_table *t, size_t i, uint64_t off, uint64_t end, size_t *site, size_t last, xol_error *e)
+/* What the run at r has in the body: its bitmap, its sites, its text. */
+XOL_LEAF const uint8_t *xol_run_starts(const xol_table *t, const uint8_t *r)
+{
+	return t->sec[XOL_SEC_BODY] + (size_t)xol_u64(r + 32);
+}
+
+XOL_LEAF const uint8_t *xol_run_sites(const xol_table *t, const uint8_t *r)
+{
+	return xol_run_starts(t, r) + (size_t)8 * xol_run_words(t, r);
+}
+
+XOL_LEAF const uint8_t *xol_run_text(const xol_table *t, const uint8_t *r)
+{
+	return xol_run_sites(t, r) + (size_t)16 * xol_u32(r + 40);
+}
+
+/* xol_bad for site n of run i. */
+XOL_PART bool xol_bad_site(const xol_table *t, xol_error *e, size_t i, uint32_t n, const char *rule)
+{
+	const uint8_t *s = xol_run_sites(t, xol_item(t, XOL_SEC_RUNS, i)) + (size_t)16 * n;
+
+	return xol_bad(e, XOL_SEC_BODY, (uint64_t)(s - t->data), rule);
+}
+
+/* The instruction of run i from off to end; *site is the number of the next of
+ * the nsites sites. */
+XOL_LEAF bool xol_check_insn(const xol_table *t, size_t i, uint64_t off, uint64_t end, uint32_t *site, uint32_t nsites,
+			     const uint8_t *sites, xol_error *e)
 {
 	uint64_t n = end - off;
+	const uint8_t *s = sites + (size_t)16 * *site;
 
 	if (n > 255)
 		return xol_bad_item(t, e, XOL_SEC_RUNS, i, "an instruction of more than 255 bytes");
-	if (*site < last) {
-		const uint8_t *s = xol_item(t, XOL_SEC_SITES, *site);
-
-		if (xol_u32(s) == off) {
-			if (!xol_shape_of(t, xol_u32(s + 4), n))
-				return xol_bad_item(t, e, XOL_SEC_SITES, *site, "not a shape of this length");
-			++*site;
-			return true;
-		}
+	if (*site < nsites && xol_u32(s) == off) {
+		if (!xol_shape_of(t, xol_u32(s + 4), n))
+			return xol_bad_site(t, e, i, *site, "not a shape of this length");
+		++*site;
+		return true;
 	}
 	if (n >= t->count[XOL_SEC_PLAIN] || xol_u32(xol_item(t, XOL_SEC_PLAIN, (size_t)n)) == 0xffffffff)
 		return xol_bad_item(t, e, XOL_SEC_RUNS, i, "no shape for a plain instruction of this length");
@@ -847,9 +889,8 @@ XOL_LEAF bool xol_check_insn(const xol_table *t, size_t i, uint64_t off, uint64_
 /* Walks the instructions of run i and its sites side by side. */
 XOL_LEAF bool xol_check_run(const xol_table *t, size_t i, xol_error *e)
 {
-	const uint8_t *r = xol_item(t, XOL_SEC_RUNS, i), *starts = xol_item(t, XOL_SEC_STARTS, xol_u32(r + 40));
-	uint32_t w, words = xol_run_words(t, r), size = xol_u32(r + 8), count = 0;
-	size_t site = xol_u32(r + 44), last = site + xol_u32(r + 48);
+	const uint8_t *r = xol_item(t, XOL_SEC_RUNS, i), *starts = xol_run_starts(t, r), *sites = xol_run_sites(t, r);
+	uint32_t w, words = xol_run_words(t, r), size = xol_u32(r + 8), count = 0, site = 0, nsites = xol_u32(r + 40);
 	uint64_t prev = 0;
 
 	if ((starts[0] & 1) == 0)
@@ -862,18 +903,18 @@ XOL_LEAF bool xol_check_run(const xol_table *t, size_t i, xol_error *e)
 
 			if (off >= size)
 				return xol_bad_item(t, e, XOL_SEC_RUNS, i, "an instruction behind its end");
-			if (count > 0 && !xol_check_insn(t, i, prev, off, &site, last, e))
+			if (count > 0 && !xol_check_insn(t, i, prev, off, &site, nsites, sites, e))
 				return false;
 			prev = off;
 			count++;
 		}
 	}
 	/* The end of the run closes the last instruction. */
-	if (!xol_check_insn(t, i, prev, size, &site, last, e))
+	if (!xol_check_insn(t, i, prev, size, &site, nsites, sites, e))
 		return false;
-	if (site != last)
-		return xol_bad_item(t, e, XOL_SEC_SITES, site, "no instruction starts there");
-	if (count != xol_u32(r + 52))
+	if (site != nsites)
+		return xol_bad_site(t, e, i, site, "no instruction starts there");
+	if (count != xol_u32(r + 44))
 		return xol_bad_item(t, e, XOL_SEC_RUNS, i, "number of entries");
 	return true;
 }
@@ -882,48 +923,45 @@ XOL_LEAF bool xol_check_run(const xol_table *t, size_t i, xol_error *e)
 XOL_PART const char *xol_run_fields(const xol_table *t, const uint8_t *r, bool first, uint64_t end)
 {
 	uint64_t addr = xol_u64(r);
-	uint32_t size = xol_u32(r + 8), flags = xol_u32(r + 56);
+	uint32_t size = xol_u32(r + 8), flags = xol_u32(r + 48);
 
 	if (size == 0 || ((addr | size) & (t->align - 1u)) != 0 || addr + size - 1 < addr ||
 	    (!first && (end == 0 || addr < end)))
 		return "address or size";
 	if (xol_u32(r + 12) >= t->count[XOL_SEC_STRINGS])
 		return "function name";
-	if (flags > 1 || (flags == 0 && xol_u64(r + 24) != 0) || !xol_zero(r + 60, 4))
+	if (flags > 1 || (flags == 0 && xol_u64(r + 24) != 0) || !xol_zero(r + 52, 4))
 		return "flags";
 	return NULL;
 }
 
 XOL_PART bool xol_check_runs(const xol_table *t, xol_error *e)
 {
-	size_t i, text = 0, starts = 0, sites = 0;
+	size_t i, body = 0;
 	uint64_t entries = 0, end = 0;
 
 	for (i = 0; i < t->count[XOL_SEC_RUNS]; i++) {
 		const uint8_t *r = xol_item(t, XOL_SEC_RUNS, i);
 		const char *bad = xol_run_fields(t, r, i == 0, end);
-		uint32_t size = xol_u32(r + 8), words = xol_run_words(t, r), nsites = xol_u32(r + 48);
+		uint32_t size = xol_u32(r + 8), pad = (0 - size) & 7;
+		uint64_t need = (uint64_t)8 * xol_run_words(t, r) + (uint64_t)16 * xol_u32(r + 40) + size + pad;
 
-		if (bad == NULL && (xol_u64(r + 32) != text || size > t->count[XOL_SEC_TEXT] - text))
-			bad = "text";
-		if (bad == NULL && (xol_u32(r + 40) != starts || words > t->count[XOL_SEC_STARTS] - starts))
-			bad = "starts";
-		if (bad == NULL && (xol_u32(r + 44) != sites || nsites > t->count[XOL_SEC_SITES] - sites))
-			bad = "sites";
+		if (bad == NULL && (xol_u64(r + 32) != body || need > t->count[XOL_SEC_BODY] - body))
+			bad = "body";
+		if (bad == NULL && !xol_zero(xol_run_text(t, r) + size, pad))
+			bad = "padding behind the text";
 		if (bad != NULL)
 			return xol_bad_item(t, e, XOL_SEC_RUNS, i, bad);
 		if (!xol_check_run(t, i, e))
 			return false;
-		text += size;
-		starts += words;
-		sites += nsites;
-		entries += xol_u32(r + 52);
+		body += (size_t)need;
+		entries += xol_u32(r + 44);
 		end = xol_u64(r) + size;
 	}
-	if (text != t->count[XOL_SEC_TEXT] || starts != t->count[XOL_SEC_STARTS] || sites != t->count[XOL_SEC_SITES])
-		return xol_bad(e, XOL_SEC_HEADER, 72, "text, starts or sites behind the last run");
-	if (entries != xol_u64(t->data + 56))
-		return xol_bad(e, XOL_SEC_HEADER, 56, "number of entries");
+	if (body != t->count[XOL_SEC_BODY])
+		return xol_bad(e, XOL_SEC_HEADER, t->end + 64, "a body behind that of the last run");
+	if (entries != xol_u64(t->data + t->end + 32))
+		return xol_bad(e, XOL_SEC_HEADER, t->end + 32, "number of entries");
 	return true;
 }
 
@@ -947,9 +985,9 @@ XOL_PART bool xol_check_names(const xol_table *t, xol_error *e)
 {
 	uint32_t i;
 
-	for (i = 44; i < 56; i += 4)
-		if (xol_u32(t->data + i) >= t->count[XOL_SEC_STRINGS])
-			return xol_bad(e, XOL_SEC_HEADER, i, "a string");
+	for (i = 20; i < 32; i += 4)
+		if (xol_u32(t->data + t->end + i) >= t->count[XOL_SEC_STRINGS])
+			return xol_bad(e, XOL_SEC_HEADER, t->end + i, "a string");
 	return true;
 }
 
@@ -965,6 +1003,7 @@ XOL_API int xol_check(xol_table *t, const void *data, size_t size, xol_error *er
 {
 	t->data = (const uint8_t *)data;
 	t->size = size;
+	t->end = 0;
 	t->sec[0] = t->data;
 	t->count[0] = 0;
 	/* What a structure points at is checked before it. */
@@ -1001,11 +1040,12 @@ XOL_LEAF bool xol_find_run(const xol_table *t, uint64_t pc, uint32_t *run)
 /* The site record at off in the run at r, NULL if the instruction is plain. */
 XOL_LEAF const uint8_t *xol_find_site(const xol_table *t, const uint8_t *r, uint32_t off)
 {
-	uint32_t lo = 0, hi = xol_u32(r + 48);
+	uint32_t lo = 0, hi = xol_u32(r + 40);
+	const uint8_t *sites = xol_run_sites(t, r);
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		const uint8_t *s = xol_item(t, XOL_SEC_SITES, (size_t)xol_u32(r + 44) + mid);
+		const uint8_t *s = sites + (size_t)16 * mid;
 
 		if (xol_u32(s) == off)
 			return s;
@@ -1022,9 +1062,10 @@ XOL_LEAF const uint8_t *xol_find_site(const xol_table *t, const uint8_t *r, uint
 XOL_LEAF uint32_t xol_length(const xol_table *t, const uint8_t *r, uint32_t off)
 {
 	uint32_t i = (off >> t->shift) + 1, units = xol_u32(r + 8) >> t->shift;
+	const uint8_t *starts = xol_run_starts(t, r);
 
 	for (; i < units; i = (i | 63) + 1) {
-		uint64_t w = xol_u64(xol_item(t, XOL_SEC_STARTS, (size_t)xol_u32(r + 40) + i / 64)) >> (i & 63);
+		uint64_t w = xol_u64(starts + (size_t)8 * (i / 64)) >> (i & 63);
 
 		if (w != 0)
 			return ((i + xol_low_bit(w)) << t->shift) - off;
@@ -1048,7 +1089,7 @@ XOL_API bool xol_find(const xol_table *t, uint64_t pc, xol_ref *ref)
 	off = (uint32_t)(pc - xol_u64(r));
 	bit = off >> t->shift;
 	if ((off & (t->align - 1u)) != 0 ||
-	    (xol_u64(xol_item(t, XOL_SEC_STARTS, (size_t)xol_u32(r + 40) + bit / 64)) >> (bit & 63) & 1) == 0)
+	    (xol_u64(xol_run_starts(t, r) + (size_t)8 * (bit / 64)) >> (bit & 63) & 1) == 0)
 		return false;
 	ref->pc = pc;
 	s = xol_find_site(t, r, off);
@@ -1071,7 +1112,7 @@ XOL_API const uint8_t *xol_bytes(const xol_table *t, const xol_ref *ref)
 {
 	const uint8_t *r = xol_item(t, XOL_SEC_RUNS, ref->run);
 
-	return t->sec[XOL_SEC_TEXT] + (size_t)(xol_u64(r + 32) + (ref->pc - xol_u64(r)));
+	return xol_run_text(t, r) + (size_t)(ref->pc - xol_u64(r));
 }
 
 /* A string of the table: NUL-terminated, empty if there is none. */
@@ -1080,10 +1121,10 @@ XOL_API const char *xol_string(const xol_table *t, uint32_t off)
 	return (const char *)t->sec[XOL_SEC_STRINGS] + off;
 }
 
-XOL_API const char *xol_arch(const xol_table *t) { return xol_string(t, xol_u32(t->data + 44)); }
-XOL_API const char *xol_file(const xol_table *t) { return xol_string(t, xol_u32(t->data + 48)); }
-XOL_API const char *xol_buildid(const xol_table *t) { return xol_string(t, xol_u32(t->data + 52)); }
-XOL_API uint64_t xol_entries(const xol_table *t) { return xol_u64(t->data + 56); }
+XOL_API const char *xol_arch(const xol_table *t) { return xol_string(t, xol_u32(t->data + t->end + 20)); }
+XOL_API const char *xol_file(const xol_table *t) { return xol_string(t, xol_u32(t->data + t->end + 24)); }
+XOL_API const char *xol_buildid(const xol_table *t) { return xol_string(t, xol_u32(t->data + t->end + 28)); }
+XOL_API uint64_t xol_entries(const xol_table *t) { return xol_u64(t->data + t->end + 32); }
 
 /* Name of the function that holds an instruction, empty if unknown, and the
  * offset in it. */
@@ -1101,7 +1142,7 @@ XOL_API bool xol_file_offset(const xol_table *t, const xol_ref *ref, uint64_t *o
 	const uint8_t *r = xol_item(t, XOL_SEC_RUNS, ref->run);
 
 	*off = xol_u64(r + 24) + (ref->pc - xol_u64(r));
-	return (xol_u32(r + 56) & 1) != 0;
+	return (xol_u32(r + 48) & 1) != 0;
 }
 
 XOL_LEAF const uint8_t *xol_shape(const xol_table *t, const xol_ref *ref) { return xol_item(t, XOL_SEC_SHAPES, ref->shape); }
@@ -1167,8 +1208,12 @@ XOL_LEAF void xol_v_reach(const xol_verdict *v, xol_reach *r)
 	uint32_t flags = xol_v_flags(v);
 
 	r->far_slots = (flags & XOL_FAR) != 0;
-	r->min = xol_signed(xol_u64(v->rec + 16) + ((flags & XOL_MIN_D) != 0 ? v->d : 0));
-	r->max = xol_signed(xol_u64(v->rec + 24) + ((flags & XOL_MAX_D) != 0 ? v->d : 0));
+	r->min = xol_signed(xol_u64(v->rec + 16));
+	r->max = xol_signed(xol_u64(v->rec + 24));
+	if ((flags & XOL_MIN_D) != 0 && xol_signed(xol_u64(v->rec + 168) + v->d) > r->min)
+		r->min = xol_signed(xol_u64(v->rec + 168) + v->d);
+	if ((flags & XOL_MAX_D) != 0 && xol_signed(xol_u64(v->rec + 176) + v->d) < r->max)
+		r->max = xol_signed(xol_u64(v->rec + 176) + v->d);
 	if (r->far_slots) {
 		r->min = INT64_MIN;
 		r->max = INT64_MAX;

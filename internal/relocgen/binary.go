@@ -11,49 +11,47 @@ import (
 	"github.com/xol-go/xol/reloc"
 )
 
-// The binary table is made in parts, one a processor, each with an encoder of its
-// own. Decoding is most of the work: a plan is made once for each shape, not for
-// each site. Register sets are left out (they serve to choose scratch, and plans
-// have chosen), so that all plain copies of a length are one shape.
+// The binary table is made in pieces, by a worker a processor: where instructions
+// start, and which of them are no plain copies. One writer puts the pieces in
+// order behind each other and writes them as they come, so that memory is touched
+// again and again instead of once. Plans are made once for each shape
+// (binary_shapes.go). Register sets are left out (they serve to choose scratch, and
+// plans have chosen), so that all plain copies of a length are one shape.
 
-// binaryPart writes the sites of some functions into an encoder.
-type binaryPart struct {
-	sweeper
-	enc     *fixups.Encoder
-	shaper  reloc.Shaper // nil: every site is described
-	plain   [256]bool    // lengths whose plain shape is known
-	recent  []*cachedShape
-	shapes  map[[2]uint64]*cachedShape
-	windows [2]window
-	total   counts
-	gaps    []fixups.Range
-	seen    map[uint64]bool
-	err     error
-}
-
-// cachedShape is a shape by key. The first site of a key gives a shape for its
-// own D only; the second, with another D, tells which values move with it.
-type cachedShape struct {
-	key    [2]uint64
-	id     fixups.ShapeID
-	state  cacheState
-	d      int64
-	sample *fixups.Entry
-}
-
-type cacheState uint8
-
+// Sizes of the work in bytes of code: of a piece, little enough to stay in a
+// processor's cache while it passes through, and of what is worth another processor.
 const (
-	cacheOneD cacheState = iota // id holds for d
-	cacheAnyD                   // id holds for every D
-	cacheNone                   // no shape in common
+	binaryChunk = 128 << 10
+	partBytes   = 2 << 20
 )
 
-const recentBits = 14 // log2 of the number of recent shapes
+// slack is how many bytes behind code a reloc.Scanner may read.
+const slack = 16
 
-// partBytes is how much code is worth another processor: below it, making every
-// shape twice costs more than is won.
-const partBytes = 2 << 20
+// ownShape marks a site whose shape was made for it alone: the rest is its number
+// in the worker's shapes, not that of a key.
+const ownShape fixups.ShapeID = 1 << 31
+
+// binaryPiece is a chunk of the table on its way from a worker to the writer, which
+// gives it back to be used again.
+type binaryPiece struct {
+	c      *chunk
+	text   []byte
+	starts []uint64
+	sites  []fixups.Site // Shape is a number of a key of the worker, or has ownShape
+	runs   []binaryRun
+	shapes shapeTable
+	total  counts
+	seen   map[uint64]bool
+	err    error
+	ready  chan struct{} // a piece is ready when it has been sent here
+}
+
+// binaryRun is a run of a piece; it has the next words of starts and the next sites.
+type binaryRun struct {
+	fixups.Extent
+	words, sites int
+}
 
 // runBinary is run for the binary format.
 func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
@@ -62,85 +60,144 @@ func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
 	if err != nil {
 		return total, err
 	}
-	chunks := j.split(funcs)
+	chunks := j.split(funcs, binaryChunk)
 	p.begin(chunks)
-	parts := j.parts(chunks, p)
-	first := parts[0]
-	for i, part := range parts {
-		if part.err != nil {
-			return total, inputErr(part.err)
-		}
-		if i > 0 {
-			if err := first.enc.Merge(part.enc); err != nil {
-				return total, inputErr(err)
-			}
-			first.add(part)
-		}
+	b := &binaryWriter{enc: fixups.NewEncoder(&j.meta), progress: p, seen: map[uint64]bool{}}
+	b.enc.Stream(w)
+	err = b.collect(j, chunks)
+	b.total.sites = b.enc.Len()
+	if err != nil {
+		return b.total, inputErr(err)
 	}
-	for _, g := range j.allGaps(outer, first.gaps) {
-		first.enc.Gap(g)
+	for _, g := range j.allGaps(outer, b.gaps) {
+		b.enc.Gap(g)
 	}
-	if _, err := first.enc.WriteTo(w); err != nil {
-		return first.total, inputErr(err)
+	if err := b.enc.Close(); err != nil {
+		return b.total, inputErr(err)
 	}
-	return first.total, j.missing(first.seen, first.gaps)
+	return b.total, j.missing(b.seen, b.gaps)
 }
 
-// parts sweeps the chunks, in as many parts as there are processors and work.
-func (j *job) parts(chunks []*chunk, p *progress) []*binaryPart {
+// binaryWriter puts pieces behind each other.
+type binaryWriter struct {
+	enc      *fixups.Encoder
+	progress *progress
+	total    counts
+	gaps     []fixups.Range
+	seen     map[uint64]bool
+	adopted  map[*learner]*adopted
+}
+
+// collect runs the workers and writes what they find in the order of addresses. No
+// worker is more than a few pieces ahead of the writer.
+func (b *binaryWriter) collect(j *job, chunks []*chunk) error {
 	var bytes uint64
 	for _, c := range chunks {
 		bytes += c.bytes
 	}
-	n := uint64(max(1, min(runtime.GOMAXPROCS(0), int(bytes/partBytes))))
-	parts := make([]*binaryPart, n)
+	n := max(1, min(runtime.GOMAXPROCS(0), int(bytes/partBytes)))
+	free, order := make(chan *binaryPiece, 2*n), make(chan *binaryPiece, 2*n)
+	work := make(chan *binaryPiece)
+	stop := make(chan struct{})
+	for range cap(free) {
+		free <- &binaryPiece{ready: make(chan struct{}, 1)}
+	}
 	var wg sync.WaitGroup
-	var progress sync.Mutex
-	for i := range parts {
-		var mine []*chunk
-		var room uint64
-		for len(chunks) > 0 && (room < bytes/n || uint64(i) == n-1) {
-			mine, room, chunks = append(mine, chunks[0]), room+chunks[0].bytes, chunks[1:]
-		}
-		if i == 0 {
-			room = bytes // the others are merged into it
-		}
-		part := j.newPart(int(room))
-		parts[i] = part
+	makeWorker := j.binaryWorkers()
+	for range n {
+		worker := makeWorker()
 		wg.Go(func() {
-			for _, c := range mine {
-				part.chunk(c)
-				progress.Lock()
-				p.add(c)
-				progress.Unlock()
+			for p := range work {
+				worker.piece(p)
+				p.ready <- struct{}{}
 			}
 		})
 	}
-	wg.Wait()
-	return parts
+	go func() {
+		defer close(order)
+		defer close(work)
+		for _, c := range chunks {
+			select {
+			case p := <-free:
+				p.c = c
+				order <- p // has room for all pieces
+				work <- p
+			case <-stop:
+				return
+			}
+		}
+	}()
+	defer wg.Wait()
+	defer close(stop)
+	for p := range order {
+		<-p.ready
+		if err := b.piece(p); err != nil {
+			return err
+		}
+		b.progress.add(p.c)
+		free <- p
+	}
+	return nil
 }
 
-func (j *job) newPart(room int) *binaryPart {
-	b := &binaryPart{enc: fixups.NewEncoder(&j.meta), recent: make([]*cachedShape, 1<<recentBits),
-		shapes: map[[2]uint64]*cachedShape{}, seen: map[uint64]bool{}}
-	b.init(j)
-	b.enc.Grow(room)
-	for i := range b.recent {
-		b.recent[i] = &cachedShape{key: [2]uint64{^uint64(0), ^uint64(0)}} // no instruction has this key
+// piece writes what a worker has found.
+func (b *binaryWriter) piece(p *binaryPiece) error {
+	if p.err != nil {
+		return p.err
 	}
-	if j.pick.all() && j.slot == nil && !j.arch.Info().NeedsContext && !b.env.ExecuteOnly {
-		b.shaper, _ = j.arch.(reloc.Shaper)
+	b.adopt(p)
+	starts, sites := p.starts, p.sites
+	for i := range p.runs {
+		r := &p.runs[i]
+		b.enc.Run(&r.Extent, starts[:r.words], sites[:r.sites])
+		starts, sites = starts[r.words:], sites[r.sites:]
 	}
-	return b
+	b.total.unplanned += p.total.unplanned
+	b.total.bytes += p.total.bytes
+	b.gaps = append(b.gaps, p.c.gaps...)
+	maps.Copy(b.seen, p.seen)
+	return b.enc.Err()
 }
 
-// add takes over what another part has found.
-func (b *binaryPart) add(o *binaryPart) {
-	b.total.sites += o.total.sites
-	b.total.unplanned += o.total.unplanned
-	b.total.bytes += o.total.bytes
-	b.gaps = append(b.gaps, o.gaps...)
-	maps.Copy(b.seen, o.seen)
+// binaryWorker finds what is in pieces of the table.
+type binaryWorker struct {
+	sweeper
+	shapes  *workerShapes
+	shaper  reloc.Shaper
+	scanner reloc.Scanner // nil: every site is described
+	scan    reloc.Scan
+	p       *binaryPiece
+	window  window
+	in      reloc.Insn
+	key     [2]uint64
+}
+
+// window is code of a piece that was read at once.
+type window struct {
+	addr uint64
+	off  int // in the text of the piece
+	size uint64
+}
+
+// binaryWorkers returns a function that makes workers. Ports that say which sites
+// share a shape have their shapes made once for all workers.
+func (j *job) binaryWorkers() func() *binaryWorker {
+	shaper, _ := j.arch.(reloc.ScanShaper)
+	if !j.pick.all() || j.slot != nil || j.arch.Info().NeedsContext || j.w.env.ExecuteOnly || j.w.env.Slots == reloc.SlotsRange {
+		shaper = nil
+	}
+	common := newLearner(j, shaper)
+	return func() *binaryWorker {
+		w := &binaryWorker{}
+		w.init(j)
+		if shaper == nil {
+			w.shapes = &workerShapes{learner: newLearner(j, nil)}
+			return w
+		}
+		w.shaper, w.scanner = shaper, shaper.NewScanner()
+		w.shapes = &workerShapes{learner: common, scanner: w.scanner}
+		return w
+	}
 }
 
 // all reports whether every site is wanted.
@@ -148,201 +205,274 @@ func (p *picker) all() bool {
 	return p.addrs == nil && !p.returns && !p.fixups && !p.refused
 }
 
-func (b *binaryPart) chunk(c *chunk) {
-	for _, fn := range c.funcs {
-		if b.err == nil {
-			b.err = b.function(fn)
+// piece finds what is in the functions of p.c.
+func (w *binaryWorker) piece(p *binaryPiece) {
+	w.p, w.window = p, window{}
+	p.text, p.starts, p.runs, p.total, p.seen, p.err = p.text[:0], p.starts[:0], p.runs[:0], counts{}, nil, nil
+	w.scan.Sites, w.scan.Copies = p.sites[:0], 0
+	for _, fn := range p.c.funcs {
+		if err := w.function(fn); err != nil {
+			p.err = err
+			break
 		}
 	}
-}
-
-// window is code that was read at once, for many functions.
-type window struct {
-	addr uint64
-	code []byte
-}
-
-const windowBytes = 256 << 10
-
-// load returns the code of r. It stays as it is until load has filled two more
-// windows, because the encoder copies a run only when the next one begins.
-func (b *binaryPart) load(r objfile.Range) ([]byte, error) {
-	w := &b.windows[0]
-	if off := uint64(r.Addr) - w.addr; off < uint64(len(w.code)) && r.Size <= uint64(len(w.code))-off {
-		return w.code[off : off+r.Size], nil
+	p.sites = w.scan.Sites
+	if p.err == nil {
+		p.err = w.finish()
 	}
-	b.windows[0], b.windows[1] = b.windows[1], b.windows[0]
-	size := max(r.Size, windowBytes)
-	if uint64(cap(w.code)) < size {
-		w.code = make([]byte, size)
-	}
-	n, err := b.j.file.ReadCode(w.code[:size], r.Addr)
-	w.addr, w.code = uint64(r.Addr), w.code[:n]
-	return w.code[:min(r.Size, uint64(n))], err
 }
 
-func (b *binaryPart) function(fn objfile.Func) error {
-	for r := range b.j.file.Code(fn) {
-		code, err := b.load(r)
+func (w *binaryWorker) function(fn objfile.Func) error {
+	for r := range w.j.file.Code(fn) {
+		text, err := w.load(r)
 		if err != nil {
 			return err
 		}
+		code := text[: len(text)-slack : len(text)-slack]
 		if len(code) == 0 {
 			continue
 		}
-		b.text = reloc.Text{Addr: uint64(r.Addr), Data: code}
-		off, inFile := offsetOf(b.j.file, uint64(r.Addr))
-		b.enc.Begin(fixups.Extent{Addr: uint64(r.Addr), Code: code, Func: fn.Name,
-			At: uint64(r.Addr - fn.Addr), InFile: inFile, Offset: off})
-		end := b.run(code, uint64(r.Addr))
-		if end < len(code) {
-			b.gaps = append(b.gaps, fixups.Range{Addr: uint64(r.Addr) + uint64(end), Size: uint64(len(code) - end)})
+		w.text = reloc.Text{Addr: uint64(r.Addr), Data: code}
+		x := fixups.Extent{Addr: uint64(r.Addr), Code: code, Func: fn.Name, At: uint64(r.Addr - fn.Addr)}
+		x.Offset, x.InFile = offsetOf(w.j.file, uint64(r.Addr))
+		var end int
+		if w.scanner != nil {
+			end, err = w.scanRun(&x, text)
+		} else {
+			end, err = w.describeRuns(&x)
 		}
-		b.total.bytes += uint64(len(code))
-		if err := b.enc.Err(); err != nil {
+		if err != nil {
 			return err
 		}
+		if end < len(code) {
+			w.p.c.gaps = append(w.p.c.gaps, fixups.Range{Addr: uint64(r.Addr) + uint64(end), Size: uint64(len(code) - end)})
+		}
+		w.p.total.bytes += uint64(len(code))
 	}
 	return nil
+}
+
+// load returns the code of r and slack bytes behind it. What is between the
+// functions of a piece is read with them, if it is not much.
+func (w *binaryWorker) load(r objfile.Range) ([]byte, error) {
+	if off := uint64(r.Addr) - w.window.addr; off < w.window.size && r.Size <= w.window.size-off {
+		at := w.window.off + int(off)
+		return w.p.text[at : at+int(r.Size)+slack], nil
+	}
+	last := w.p.c.funcs[len(w.p.c.funcs)-1].Range().End()
+	size := r.Size
+	if span := uint64(last - r.Addr); last > r.Addr && span < 2*binaryChunk {
+		size = max(size, span)
+	}
+	at := len(w.p.text)
+	if need := at + int(size) + slack; need > cap(w.p.text) {
+		w.p.text = append(make([]byte, 0, max(need, binaryChunk*5/4)), w.p.text...)
+	}
+	n, err := w.j.file.ReadCode(w.p.text[at:at+int(size)], r.Addr)
+	w.p.text = w.p.text[: at+n+slack : cap(w.p.text)]
+	w.window = window{uint64(r.Addr), at, uint64(n)}
+	return w.p.text[at : at+int(min(r.Size, uint64(n)))+slack], err
 }
 
 // careful is how many sites behind a trap or a shadow are described one by one:
 // there a neighbour could have a say.
 const careful = 4
 
-// run writes the sites of code, which lives at addr, and returns where the
-// instructions end.
-func (b *binaryPart) run(code []byte, addr uint64) int {
-	var in reloc.Insn
-	var key [2]uint64
-	slow := 0
-	if b.shaper == nil {
-		slow = len(code)
+// startRun makes room for the starts of a run of size bytes.
+func (w *binaryWorker) startRun(size int) []uint64 {
+	n, words := len(w.p.starts), (w.units(size)+63)/64
+	if n+words > cap(w.p.starts) {
+		w.p.starts = append(make([]uint64, 0, max(2*(n+words), binaryChunk/32)), w.p.starts...)
 	}
-	arch := b.j.arch
-	unknownVendor := b.env.Vendor == reloc.VendorUnknown
-	at := 0
-	for at < len(code) {
-		pc := addr + uint64(at)
-		if err := reloc.DecodeFor(&in, arch, code[at:], pc, &b.env); err != nil {
-			return at
+	w.p.starts = w.p.starts[:n+words]
+	clear(w.p.starts[n:])
+	return w.p.starts[n:]
+}
+
+func (w *binaryWorker) units(size int) int { return size / int(max(w.j.meta.Layout.Align, 1)) }
+
+// endRun ends a run that startRun began, at the first size bytes of x, with the
+// sites behind the first before.
+func (w *binaryWorker) endRun(x *fixups.Extent, starts []uint64, size, before int) {
+	words := (w.units(size) + 63) / 64
+	w.p.starts = w.p.starts[:len(w.p.starts)-len(starts)+words]
+	if size > 0 {
+		r := binaryRun{Extent: *x, words: words, sites: len(w.scan.Sites) - before}
+		r.Code = x.Code[:size]
+		w.p.runs = append(w.p.runs, r)
+	}
+}
+
+// scanRun finds the instructions of x, by the scanner as far as it goes, and
+// returns where they end. text is the code with slack.
+func (w *binaryWorker) scanRun(x *fixups.Extent, text []byte) (int, error) {
+	starts, before, slow, at := w.startRun(len(x.Code)), len(w.scan.Sites), 0, 0
+	w.scan.Starts = starts
+	unknownVendor := w.env.Vendor == reloc.VendorUnknown
+	in := &w.in
+	for at < len(x.Code) {
+		if slow == 0 {
+			if at = w.scanner.Scan(&w.scan, text, at, len(x.Code), x.Addr); at == len(x.Code) {
+				break
+			}
 		}
+		if reloc.DecodeFor(in, w.j.arch, x.Code[at:], x.Addr+uint64(at), &w.env) != nil {
+			break
+		}
+		starts[at>>6] |= 1 << (at & 63)
 		kind := reloc.ShapeOwn
-		switch {
-		case slow > 0:
+		if slow == 0 {
+			kind = w.shaper.ShapeKey(in, &w.key)
+		} else {
 			slow--
-		case in.Class == fixups.ClassCall && b.env.Return == fixups.ReturnsSlot: // the callee has a say
-		default:
-			kind = b.shaper.ShapeKey(&in, &key)
 		}
-		switch {
-		case kind == reloc.ShapeCopy && b.plain[in.Len]:
-			b.enc.Plain(pc, int(in.Len))
-			b.total.sites++
-		case kind == reloc.ShapeCopy:
-			b.firstPlain(&in, code[at:])
-		case kind == reloc.ShapeKeyed:
-			b.keyed(&in, code[at:], &key)
-		default:
-			b.own(&in, code[at:])
+		site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn}
+		if in.HasTarget() {
+			site.D = int64(in.Target - in.PC)
+		}
+		if kind == reloc.ShapeKeyed {
+			site.Shape = w.scanner.Key(in, &w.key)
+		}
+		if kind == reloc.ShapeCopy {
+			w.scan.Copies |= 1 << in.Len
+		} else {
+			w.scan.Sites = append(w.scan.Sites, site)
 		}
 		at += int(in.Len)
 		if in.Class == fixups.ClassTrap || in.Hazards.Has(fixups.HazardShadow) {
 			slow = max(slow, careful)
 		}
 		if in.AltLen != 0 && unknownVendor {
-			return at
+			break
 		}
 	}
-	return at
+	if err := w.copies(x.Code[:at], x.Addr); err != nil {
+		return at, err
+	}
+	err := w.ownSites(x, before)
+	w.endRun(x, starts, at, before)
+	return at, err
+}
+
+// copies makes the shapes of the lengths of plain copies that are new. One of each
+// is in code.
+func (w *binaryWorker) copies(code []byte, pc uint64) error {
+	missing := w.scan.Copies &^ w.shapes.copies
+	for at := 0; missing != 0 && at < len(code); at += int(w.in.Len) {
+		if err := reloc.DecodeFor(&w.in, w.j.arch, code[at:], pc+uint64(at), &w.env); err != nil {
+			return err
+		}
+		if bit := uint32(1) << w.in.Len; missing&bit != 0 && w.shaper.ShapeKey(&w.in, &w.key) == reloc.ShapeCopy {
+			if err := w.shapes.learnCopy(&w.in); err != nil {
+				return err
+			}
+			missing &^= bit
+		}
+	}
+	return nil
+}
+
+// ownSites makes the shapes of the sites of x that share none.
+func (w *binaryWorker) ownSites(x *fixups.Extent, before int) error {
+	if err := w.shapes.learnKeys(); err != nil {
+		return err
+	}
+	sites := w.scan.Sites[before:]
+	for i := range sites {
+		s := &sites[i]
+		if s.Shape != reloc.ScanOwn && !w.shapes.isOwn(s.Shape) {
+			continue
+		}
+		id, err := w.own(x.Code[s.Off:], x.Addr+uint64(s.Off))
+		if err != nil {
+			return err
+		}
+		s.Shape = ownShape | id
+	}
+	return nil
+}
+
+// own makes the shape of the site at pc alone, and leaves its entry in w.entry.
+func (w *binaryWorker) own(code []byte, pc uint64) (fixups.ShapeID, error) {
+	w.describe(&w.entry, code, pc, &w.env)
+	if !hasPlan(&w.entry) {
+		w.p.total.unplanned++
+	}
+	return w.shapes.learner.shape(&w.entry)
 }
 
 // describe makes the entry of a site as the binary table has it.
-func (b *binaryPart) describe(e *fixups.Entry, code []byte, pc uint64) {
-	reloc.Describe(e, b.j.arch, code, pc, &b.env, b.j.w.both)
+func (sw *sweeper) describe(e *fixups.Entry, code []byte, pc uint64, env *reloc.Env) {
+	reloc.Describe(e, sw.j.arch, code, pc, env, sw.j.w.both)
 	e.Reads, e.Writes, e.Kills = fixups.RegSet{}, fixups.RegSet{}, fixups.RegSet{}
-	place(e, b.j.arch, b.j.slot)
+	place(e, sw.j.arch, sw.j.slot)
 }
 
-func (b *binaryPart) firstPlain(in *reloc.Insn, code []byte) {
-	b.describe(&b.entry, code, in.PC)
-	id, err := b.enc.Shape(&b.entry, nil)
-	if err == nil {
-		b.enc.SetPlain(id)
-		b.plain[in.Len] = true
-	}
-	b.site(in, id)
-}
-
-// own writes a site that has no shape in common with others, if it is wanted.
-func (b *binaryPart) own(in *reloc.Insn, code []byte) {
-	b.describe(&b.entry, code, in.PC)
-	if !b.j.pick.wants(&b.entry) {
-		return
-	}
-	b.seen[in.PC] = true
-	if !hasPlan(&b.entry) {
-		b.total.unplanned++
-	}
-	id, _ := b.enc.Shape(&b.entry, nil) // the encoder keeps the error
-	b.site(in, id)
-}
-
-func (b *binaryPart) site(in *reloc.Insn, id fixups.ShapeID) {
-	d := int64(0)
-	if in.HasTarget() {
-		d = int64(in.Target - in.PC)
-	}
-	b.enc.Site(in.PC, int(in.Len), id, d)
-	b.total.sites++
-}
-
-func (b *binaryPart) keyed(in *reloc.Insn, code []byte, key *[2]uint64) {
-	h := (key[0] ^ key[1]*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd >> (64 - recentBits)
-	c := b.recent[h]
-	if c.key != *key {
-		if c = b.shapes[*key]; c == nil {
-			c = b.learn(in, code, key)
+// describeRuns is scanRun where every site is described: it makes a run of each
+// stretch of wanted sites, and returns where the instructions end.
+func (w *binaryWorker) describeRuns(x *fixups.Extent) (int, error) {
+	var starts []uint64
+	from, before := -1, 0 // the current run
+	at := 0
+	end := func() {
+		if from >= 0 {
+			part := *x
+			part.Code, part.Addr, part.At, part.Offset = x.Code[from:], x.Addr+uint64(from), x.At+uint64(from), x.Offset+uint64(from)
+			w.endRun(&part, starts, at-from, before)
 		}
-		b.recent[h] = c
+		from = -1
 	}
-	d := int64(in.Target - in.PC)
-	switch {
-	case c.state == cacheAnyD, c.state == cacheOneD && c.d == d:
-		b.site(in, c.id)
-	case c.state == cacheOneD:
-		b.generalise(c, in, code)
-	default:
-		b.own(in, code)
+	defer func() { end() }()
+	for at < len(x.Code) {
+		pc := x.Addr + uint64(at)
+		if reloc.DecodeFor(&w.in, w.j.arch, x.Code[at:], pc, &w.env) != nil {
+			break
+		}
+		w.describe(&w.entry, x.Code[at:], pc, &w.env)
+		if w.j.pick.wants(&w.entry) {
+			if from < 0 {
+				from, before = at, len(w.scan.Sites)
+				starts = w.startRun(len(x.Code) - at)
+			}
+			if err := w.described(starts, at-from); err != nil {
+				return at, err
+			}
+		} else {
+			end()
+		}
+		at += int(w.in.Len)
+		if w.in.AltLen != 0 && w.env.Vendor == reloc.VendorUnknown {
+			break
+		}
 	}
+	return at, nil
 }
 
-// learn makes the shape of the first site with a key.
-func (b *binaryPart) learn(in *reloc.Insn, code []byte, key *[2]uint64) *cachedShape {
-	e := new(fixups.Entry)
-	b.describe(e, code, in.PC)
-	c := &cachedShape{key: *key, d: int64(in.Target - in.PC), sample: e, state: cacheOneD}
-	id, err := b.enc.Shape(e, nil)
-	switch {
-	case err != nil:
-		c.state, c.sample = cacheNone, nil
-	case !in.HasTarget():
-		c.state, c.sample = cacheAnyD, nil
+// described adds the site of w.entry, which is at off in its run.
+func (w *binaryWorker) described(starts []uint64, off int) error {
+	e := &w.entry
+	if w.j.pick.asked != nil {
+		if w.p.seen == nil {
+			w.p.seen = map[uint64]bool{}
+		}
+		w.p.seen[e.PC] = true
 	}
-	c.id = id
-	b.shapes[*key] = c
-	return c
+	if !hasPlan(e) {
+		w.p.total.unplanned++
+	}
+	id, err := w.shapes.learner.shape(e)
+	site := fixups.Site{Off: uint32(off), Shape: ownShape | id}
+	if e.HasTarget {
+		site.D = int64(e.Target - e.PC)
+	}
+	unit := w.units(off)
+	starts[unit>>6] |= 1 << (unit & 63)
+	w.scan.Sites = append(w.scan.Sites, site)
+	return err
 }
 
-// generalise makes the shape that holds for every D from the sample and in.
-func (b *binaryPart) generalise(c *cachedShape, in *reloc.Insn, code []byte) {
-	b.describe(&b.entry, code, in.PC)
-	id, err := b.enc.Shape(c.sample, &b.entry)
-	if err != nil {
-		c.state = cacheNone
-		b.own(in, code)
-		return
-	}
-	c.id, c.state, c.sample = id, cacheAnyD, nil
-	b.site(in, id)
+// finish hands the shapes of the piece over with it.
+func (w *binaryWorker) finish() error {
+	w.shapes.table(&w.p.shapes, w.scan.Copies)
+	return nil
 }

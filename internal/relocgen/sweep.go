@@ -55,7 +55,7 @@ func (j *job) run(w io.Writer, p *progress) (counts, error) {
 	if err != nil {
 		return counts{}, err
 	}
-	chunks := j.split(funcs)
+	chunks := j.split(funcs, chunkBytes)
 	p.begin(chunks)
 	if _, err := w.Write(j.enc.begin(nil)); err != nil {
 		return counts{}, inputErr(err)
@@ -83,14 +83,15 @@ func (j *job) extent() (funcs []objfile.Func, gaps []objfile.Gap, err error) {
 	return funcs, gaps, nil
 }
 
-func (j *job) split(funcs []objfile.Func) []*chunk {
+// split makes chunks of about size bytes.
+func (j *job) split(funcs []objfile.Func, size uint64) []*chunk {
 	var chunks []*chunk
 	var c *chunk
 	for _, fn := range funcs {
 		if !j.touches(fn) {
 			continue
 		}
-		if c == nil || c.bytes+fn.Size > chunkBytes {
+		if c == nil || c.bytes+fn.Size > size {
 			c = &chunk{pieces: make(chan []byte, 2)}
 			chunks = append(chunks, c)
 		}
