@@ -189,7 +189,7 @@ func (c *check) runCopies() error {
 		}
 		r.first[i+1] = uint32(len(r.lines))
 	}
-	return w.exec(r, n, lo, hi, limit)
+	return w.exec(r, n, lo, hi, limit, c.p.Form == fixups.FormStep && c.p.Stop == fixups.StopHardware)
 }
 
 // enter makes the state in which the copy begins: that of the site with Pre

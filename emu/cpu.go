@@ -37,6 +37,9 @@ type Batch struct {
 
 	Stops []Stop // N
 	Lines []Line // lines that differ from base after the runs; cap is what is allowed
+	// Stepped runs are stepped by the trap flag where a program can see it. In
+	// others nothing shows how the engine counts steps.
+	Stepped bool
 	// Trace, if not nil, receives the pc of each step of the last run.
 	Trace []uint64
 }
@@ -69,6 +72,18 @@ type Oracle interface {
 	// Limits lists what it cannot execute as a processor would, the first row
 	// that matches counts.
 	Limits(arch string) []Limit
+}
+
+// Describer is an [Oracle] with registers or places of its own: it judges by
+// this description instead of that of [TargetOf].
+type Describer interface {
+	Target(arch string) (*Target, error)
+}
+
+// Shaper is a [CPU] that cannot have all states: Shape makes a random one
+// that it can have.
+type Shaper interface {
+	Shape(words []uint64)
 }
 
 // ErrStale is returned by [CPU.Canary].

@@ -29,7 +29,7 @@ func (w *Worker) States(n int) error {
 		w.state(r, r.wordsOf(i, words), i)
 		r.first[i+1] = uint32(len(r.lines))
 	}
-	return w.exec(r, n, w.site.pc, w.site.pc, 1)
+	return w.exec(r, n, w.site.pc, w.site.pc, 1, false)
 }
 
 // operandPages maps what the site names by a fixed address.
@@ -140,6 +140,9 @@ func (w *Worker) state(r *runs, words []uint64, i int) {
 	words[sp] = w.stackPointer(i)
 	w.counters(words, i)
 	a := w.solve(words)
+	if w.shaper != nil {
+		w.shaper.Shape(words)
+	}
 	from := len(r.lines)
 	w.touch(r, from, a)
 	w.touch(r, from, words[sp])

@@ -24,6 +24,7 @@ type Worker struct {
 	x       *index
 	info    *reloc.Info
 	cpu     CPU
+	shaper  Shaper // cpu, if it is one
 	limits  []Limit
 	rows    []*Limit // storage of site.rows
 	rnd     rng
@@ -94,10 +95,18 @@ func TargetOf(arch string) (*Target, error) {
 	return nil, fmt.Errorf("%w: %s", ErrTarget, arch)
 }
 
+// targetFor returns the description that an oracle judges by.
+func targetFor(o Oracle, arch string) (*Target, error) {
+	if d, ok := o.(Describer); ok {
+		return d.Target(arch)
+	}
+	return TargetOf(arch)
+}
+
 // NewWorker opens an engine of o for the instruction set of info. Everything
 // random follows from seed.
 func NewWorker(o Oracle, info *reloc.Info, seed uint64) (*Worker, error) {
-	t, err := TargetOf(info.Name)
+	t, err := targetFor(o, info.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +116,7 @@ func NewWorker(o Oracle, info *reloc.Info, seed uint64) (*Worker, error) {
 	}
 	w := &Worker{t: t, x: newIndex(t), info: info, cpu: cpu, limits: o.Limits(t.Arch),
 		rnd: newRNG(seed), seed: seed, arena: -1}
+	w.shaper, _ = cpu.(Shaper)
 	for i := range w.pool {
 		w.pool[i] = w.rnd.Uint64()
 	}
@@ -362,11 +372,11 @@ func (r *runs) grow(n, words int) {
 }
 
 // exec runs n states of r.
-func (w *Worker) exec(r *runs, n int, lo, hi uint64, limit uint32) error {
+func (w *Worker) exec(r *runs, n int, lo, hi uint64, limit uint32, stepped bool) error {
 	b := &w.batch
 	b.Lo, b.Hi, b.Limit, b.N = lo, hi, limit, n
 	b.In, b.Out, b.InLines, b.InFirst, b.Stops = r.in, r.out, r.lines, r.first, r.stops
-	b.Lines, b.Trace = r.outs, nil
+	b.Lines, b.Trace, b.Stepped = r.outs, nil, stepped
 	err := w.cpu.Run(b)
 	r.outs = b.Lines
 	if err != nil {
@@ -438,7 +448,7 @@ func (w *Worker) run(f *final, s *State, lo, hi uint64, limit uint32, trace []ui
 	b := &w.batch
 	b.Lo, b.Hi, b.Limit, b.N = lo, hi, limit, 1
 	b.In, b.Out, b.InLines, b.InFirst, b.Stops = r.in, r.out, r.lines, r.first, r.stops
-	b.Lines, b.Trace = r.outs, trace
+	b.Lines, b.Trace, b.Stepped = r.outs, trace, false
 	err := w.cpu.Run(b)
 	r.outs = b.Lines
 	if err != nil {

@@ -1,0 +1,84 @@
+// Package native is an [emu.Oracle] that executes on the processor itself: a
+// program of plain machine code, written by this package, runs batches of states
+// in a signal handler. It judges what emulators lack (AVX, XSAVE, SHA and
+// everything else that this machine has) and says what the kernel and the
+// processor really do. It needs Linux on an x86-64 processor, no compiler, no
+// permission and no file.
+//
+// # What runs
+//
+// Each instruction is single-stepped by the trap flag; instructions that would
+// show it (pushf) do not, except where a plan is stepped itself. System calls of
+// the code under judgement raise a signal (seccomp); a run that takes the program
+// down costs that run alone. 32-bit cases run in the same program, in a 32-bit
+// code segment.
+//
+// # What is absent
+//
+// A feature that the processor or the kernel does not have is a row of the
+// capability table ([Features]): instructions that need it are unsupported, never
+// compared, and counted by the name of the feature.
+package native
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/xol-go/xol/emu"
+)
+
+// ErrAbsent means that this machine cannot execute the code: another operating
+// system or processor, or a kernel that forbids what the runner needs.
+var ErrAbsent = errors.New("native: the judge is absent")
+
+// Oracle is the processor as an [emu.Oracle]. What the processor can do is asked
+// once, when it is first needed. The zero value is ready; it must not be copied.
+type Oracle struct {
+	once     sync.Once
+	features *Features
+	err      error
+}
+
+// New returns an oracle. It starts nothing.
+func New() *Oracle { return new(Oracle) }
+
+// Name implements [emu.Oracle].
+func (o *Oracle) Name() string { return "native" }
+
+// Features returns what the processor has, or why it cannot be asked.
+func (o *Oracle) Features() (*Features, error) {
+	o.once.Do(func() { o.features, o.err = detect() })
+	return o.features, o.err
+}
+
+// Target implements [emu.Describer]: the registers that the processor has.
+func (o *Oracle) Target(arch string) (*emu.Target, error) {
+	f, err := o.Features()
+	if err != nil {
+		return nil, err
+	}
+	return target(arch, f)
+}
+
+// Limits implements [emu.Oracle].
+func (o *Oracle) Limits(arch string) []emu.Limit {
+	f, err := o.Features()
+	if err != nil {
+		return nil
+	}
+	return f.limits(arch)
+}
+
+// Open implements [emu.Oracle].
+func (o *Oracle) Open(t *emu.Target) (emu.CPU, error) {
+	f, err := o.Features()
+	if err != nil {
+		return nil, err
+	}
+	cpu, err := open(t, f)
+	if err != nil {
+		return nil, fmt.Errorf("native: %w", err)
+	}
+	return cpu, nil
+}

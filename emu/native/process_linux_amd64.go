@@ -1,0 +1,213 @@
+package native
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/xol-go/xol/emu"
+)
+
+// patience is how long a command may take without finishing a run. It is not
+// part of any verdict but the one that says so: a step takes microseconds.
+const patience = 10 * time.Second
+
+// process is a runner and the memory that is shared with it.
+type process struct {
+	cmd    *exec.Cmd
+	in     *os.File // where commands go
+	out    *os.File // where answers come from
+	shared []byte
+	file   *os.File // of shared
+}
+
+// memfd makes a file in memory.
+func memfd(name string) (*os.File, error) {
+	const sysMemfdCreate, closeOnExec = 319, 1
+	b := append([]byte(name), 0)
+	fd, _, e := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&b[0])), closeOnExec, 0)
+	if e != 0 {
+		return nil, fmt.Errorf("native: memory file: %w", e)
+	}
+	return os.NewFile(fd, name), nil
+}
+
+// executable puts the program into a file that can be executed: one that nobody
+// has open for writing.
+func executable() (*os.File, error) {
+	code, err := runnerProgram()
+	if err != nil {
+		return nil, err
+	}
+	if len(code) > textSize-elfHead {
+		return nil, fmt.Errorf("native: a runner of %d bytes", len(code))
+	}
+	w, err := memfd("xol-runner")
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	if _, err := w.Write(elfFile(code, textBase)); err != nil {
+		return nil, err
+	}
+	return os.Open(fmt.Sprintf("/proc/self/fd/%d", w.Fd()))
+}
+
+// newProcess starts a runner.
+func newProcess() (*process, error) {
+	p := new(process)
+	var err error
+	if p.file, err = memfd("xol-shared"); err != nil {
+		return nil, err
+	}
+	if err = p.file.Truncate(sharedSize); err == nil {
+		p.shared, err = syscall.Mmap(int(p.file.Fd()), 0, sharedSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	}
+	if err == nil {
+		err = p.start()
+	}
+	if err != nil {
+		p.close()
+		return nil, fmt.Errorf("%w: %w", ErrAbsent, err)
+	}
+	return p, nil
+}
+
+// start starts the program, which begins with an answer.
+func (p *process) start() error {
+	exe, err := executable()
+	if err != nil {
+		return err
+	}
+	defer exe.Close()
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer childIn.Close()
+	p.in = in
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer childOut.Close()
+	p.out = out
+	// A fork in another goroutine may hold the program open for writing for a
+	// moment, and then it cannot be executed.
+	for try := 0; ; try++ {
+		p.cmd = exec.Command(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), exe.Fd()))
+		p.cmd.Args = []string{"xol-runner"}
+		p.cmd.Env = []string{}
+		p.cmd.Stdin, p.cmd.Stdout = childIn, childOut
+		p.cmd.ExtraFiles = []*os.File{p.file}
+		err = p.cmd.Start()
+		if !errors.Is(err, syscall.ETXTBSY) || try == 100 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err != nil {
+		p.cmd = nil
+		return err
+	}
+	childOut.Close()
+	if err := p.answer(); err != nil {
+		return err
+	}
+	if r := int64(p.get(ctlGuard)); r != 0 {
+		return fmt.Errorf("seccomp: %w", syscall.Errno(-r))
+	}
+	return nil
+}
+
+var errStuck = errors.New("native: no answer")
+
+// answer waits for the end of the command. While runs end it goes on waiting.
+func (p *process) answer() error {
+	var b [1]byte
+	done := uint64(0)
+	for {
+		if err := p.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(p.out, b[:])
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		if now := p.get(ctlDone); now != done {
+			done = now
+			continue
+		}
+		return errStuck
+	}
+}
+
+// command gives a command and waits for its end.
+func (p *process) command(c uint64) error {
+	p.put(ctlCommand, c)
+	if _, err := p.in.Write([]byte{0}); err != nil {
+		return err
+	}
+	return p.answer()
+}
+
+// call makes the runner execute a system call.
+func (p *process) call(nr uint64, args ...uint64) error {
+	p.put(ctlNumber, nr)
+	for i := range 6 {
+		v := uint64(0)
+		if i < len(args) {
+			v = args[i]
+		}
+		p.put(ctlArg0+8*i, v)
+	}
+	if err := p.command(commandCall); err != nil {
+		return err
+	}
+	if r := int64(p.get(ctlResult)); r < 0 && r > -4096 {
+		return syscall.Errno(-r)
+	}
+	return nil
+}
+
+func (p *process) word(off int) *uint64 { return (*uint64)(unsafe.Pointer(&p.shared[off])) }
+
+func (p *process) get(off int) uint64 { return *p.word(off) }
+
+func (p *process) put(off int, v uint64) { *p.word(off) = v }
+
+// stop ends the program, whatever it does.
+func (p *process) stop() {
+	if p.in != nil {
+		p.in.Close()
+		p.in = nil
+	}
+	if p.cmd != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		p.cmd = nil
+	}
+	if p.out != nil {
+		p.out.Close()
+		p.out = nil
+	}
+}
+
+func (p *process) close() {
+	p.stop()
+	if p.shared != nil {
+		_ = syscall.Munmap(p.shared)
+		p.shared = nil
+	}
+	if p.file != nil {
+		p.file.Close()
+		p.file = nil
+	}
+}
+
+var _ emu.CPU = (*engine)(nil)
