@@ -19,10 +19,12 @@ type Result struct {
 	Limit   string // row of the capability table, or what the oracle did
 	Diff    *Diff  // of the first state that differs
 
-	States    int // compared to the end
-	Faults    int // of them, that ended in a fault on both sides
-	Points    int // boundaries at which a run was interrupted
-	Skipped   int // states that the plan excludes: stack that it needs is missing, an operand is where it pushes
+	States int // compared to the end
+	Faults int // of them, that ended in a fault on both sides
+	Points int // boundaries at which a run was interrupted
+	// Skipped are states that the plan or its form excludes: stack that it needs is
+	// missing, an operand is where it pushes, a branch is emulated to no address.
+	Skipped   int
 	Undecided int // states in which a repeated instruction does not end in time
 }
 
@@ -51,6 +53,7 @@ type check struct {
 	skip                []span
 	data                span // of the slot
 	sandpit, torn       span // what a signal has overwritten; a store that failed half way
+	gone                bool // where no processor goes
 	rounds              int  // of a repeated instruction that may be interrupted
 }
 
@@ -220,7 +223,7 @@ func (c *check) judge(i int) error {
 		c.res.States++
 		return nil
 	}
-	c.lost, c.torn = fixups.RegSet{}, span{}
+	c.lost, c.torn, c.gone = fixups.RegSet{}, span{}, false
 	w.orig.initial(&c.init, i, words)
 	w.orig.result(&c.o, i, words)
 	if why := unusable(&c.o.Stop); why != "" {
@@ -363,8 +366,31 @@ func (c *check) emulate() error {
 	case err != nil:
 		return c.mismatch("program", err.Error())
 	}
+	c.uncanonical(access)
 	return nil
 }
+
+// uncanonical is about addresses that are none in 64-bit mode (SDM volume 1,
+// 3.3.7.1). A processor answers an access with an exception that tells no address
+// and a branch there with one at the branch, which is the one thing that the
+// form does not do: it goes there, and the fetch fails.
+func (c *check) uncanonical(access *fixups.AccessError) {
+	const stack, protection = 12, 13
+	if s := &c.o.Stop; c.w.t.Bits != 64 || s.Kind != StopException || s.Num != stack && s.Num != protection {
+		return
+	}
+	switch pc := c.w.pcOf(c.c.Words); {
+	case access != nil && !canonical(access.Addr):
+		c.c.Stop = Stop{Kind: StopException, Num: c.o.Stop.Num}
+	case access == nil && !canonical(pc) && transfers(c.w.site.insn.Class):
+		c.gone = true
+	}
+}
+
+// canonical reports whether bits 63 to 47 of an address are the same. With 57-bit
+// addresses more are canonical; those that are compared come out as the processor
+// has it.
+func canonical(a uint64) bool { return uint64(int64(a<<16)>>16) == a }
 
 // settle decides between the two ends.
 func (c *check) settle() error {
@@ -385,7 +411,7 @@ func (c *check) settle() error {
 			return nil
 		}
 	}
-	if c.declared() || c.excludes() {
+	if c.gone || c.declared() || c.excludes() {
 		c.res.Skipped++
 		return nil
 	}
@@ -483,15 +509,13 @@ func (c *check) excludes() bool {
 }
 
 // ownOperand reports whether the memory operand of the site lies in the bytes
-// that the plan says it writes. 16 bytes is the most that is read before a plan
-// writes there; what the site writes is excluded byte by byte.
+// that the plan says it writes. What the site writes is excluded byte by byte.
 func (c *check) ownOperand() bool {
 	w, op := c.w, &c.w.site.op
 	if !op.Has {
 		return false
 	}
-	const size = 16
-	n := uint64(c.p.Stack)
+	size, n := uint64(op.Read), uint64(c.p.Stack)
 	lo := w.spOf(c.init.Words) - c.zone - n
 	return (w.address(op, c.init.Words)+size-1-lo)&w.x.mask[0] < n+size-1
 }

@@ -27,6 +27,8 @@ type Diff struct {
 	Site    Stop
 	Copy    Stop
 	List    []Difference
+
+	target *Target // that names the words
 }
 
 // maxDifferences is how many differences are listed.
@@ -46,8 +48,8 @@ func (d *Diff) String() string {
 		}
 		fmt.Fprintf(&b, "\t%s: site %#x, copy %#x\n", x.What, x.Site, x.Copy)
 	}
-	t, err := TargetOf(d.Arch)
-	if err != nil {
+	t := d.target
+	if t == nil {
 		return b.String()
 	}
 	b.WriteString("\tfrom")
@@ -63,7 +65,7 @@ func (d *Diff) String() string {
 // describe fills in where the difference was seen.
 func (d *Diff) describe(c *check) {
 	w := c.w
-	d.Arch, d.PC, d.Bytes = w.t.Arch, w.site.pc, bytes.Clone(w.site.code)
+	d.target, d.Arch, d.PC, d.Bytes = w.t, w.t.Arch, w.site.pc, bytes.Clone(w.site.code)
 	d.Form, d.Slot = c.p.Form, c.at.Slot
 	if c.code > 0 {
 		d.Code = bytes.Clone(w.code[:c.code])

@@ -139,6 +139,7 @@ func (w *Worker) state(r *runs, words []uint64, i int) {
 	sp := w.x.word(w.t.SP)
 	words[sp] = w.stackPointer(i)
 	w.counters(words, i)
+	w.indices(words)
 	a := w.solve(words)
 	if w.shaper != nil {
 		w.shaper.Shape(words)
@@ -180,6 +181,26 @@ func (w *Worker) counters(words []uint64, i int) {
 		if v := w.rnd.Uint64(); v&1 == 0 && w.t.Words[k].Reg != w.t.SP {
 			words[k] = v >> 8 & 3
 		}
+	}
+}
+
+// indices gives a vector of indices small values in most states: random ones lead
+// nowhere.
+func (w *Worker) indices(words []uint64) {
+	op := &w.site.op
+	if !op.Has {
+		return
+	}
+	at, v := w.x.word(op.Vector), w.rnd.Uint64()
+	if at < 0 || v&7 == 0 {
+		return
+	}
+	small := uint64(0xff)
+	if op.VectorBits == 32 {
+		small |= small << 32
+	}
+	for part := range int(w.x.n[op.Vector]) {
+		words[at+part] &= small
 	}
 }
 

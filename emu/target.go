@@ -74,8 +74,11 @@ type Operand struct {
 	Base, Index, Seg fixups.Reg
 	Bit              fixups.Reg // signed number of a bit
 	BitWord          uint8      // bytes of the word that is accessed, and of the offset
+	Vector           fixups.Reg // of indices, one for each element
+	VectorBits       uint8      // of an index
 	Scale            uint8
 	Size             uint8 // bytes of the address: 2, 4 or 8
+	Read             uint8 // bytes that are read at most before anything is written
 	PCRel            bool  // Disp is from the end of the instruction
 	Disp             int64
 }

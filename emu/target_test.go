@@ -100,6 +100,9 @@ func TestKey(t *testing.T) {
 		{"41668b06", emu.X86Prefix(emu.X86PVoidREX), emu.X86Prefix(emu.X86PVoidREX)},
 		{"66418b06", emu.X86Prefix(emu.X86PVoidREX), 0},
 		{"c20080", emu.X86MaskModRM, 0x80 << 8},
+		{"c5fb58c1", emu.X86MaskOp | emu.X86Prefix(emu.X86P66|emu.X86PF2|emu.X86PF3|emu.X86PW), emu.X86Op(1, 0x58) | emu.X86Enc(emu.X86VEX) | emu.X86Prefix(emu.X86PF2)},
+		{"c4e2f1b4c1", emu.X86MaskOp | emu.X86Prefix(emu.X86P66|emu.X86PW), emu.X86Op(2, 0xb4) | emu.X86Enc(emu.X86VEX) | emu.X86Prefix(emu.X86P66|emu.X86PW)},
+		{"62f17e08100b", emu.X86Prefix(emu.X86P66 | emu.X86PF2 | emu.X86PF3), emu.X86Prefix(emu.X86PF3)},
 		{"f3a4", emu.X86Prefix(emu.X86PF3 | emu.X86PF2), emu.X86Prefix(emu.X86PF3)},
 	}
 	for _, tt := range tests {
@@ -133,6 +136,11 @@ func TestOperand(t *testing.T) {
 		{emu.AMD64, "4c0fa32db5621d00", emu.Operand{Has: true, Base: none, Index: none, Seg: none, Bit: 13, BitWord: 8, Scale: 1, Size: 8, PCRel: true, Disp: 0x1d62b5}},
 		{emu.AMD64, "660fbb03", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Bit: 0, BitWord: 2, Scale: 1, Size: 8}},
 		{emu.AMD64, "0fba2307", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Scale: 1, Size: 8}},
+		{emu.AMD64, "c4e27190141b", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Vector: 20, VectorBits: 32, Read: 32, Scale: 1, Size: 8}},
+		{emu.AMD64, "c4a2f193548b10", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Vector: 26, VectorBits: 64, Read: 32, Scale: 4, Size: 8, Disp: 16}},
+		{emu.AMD64, "c5fc100d00010000", emu.Operand{Has: true, Base: none, Index: none, Seg: none, Read: 32, Scale: 1, Size: 8, PCRel: true, Disp: 256}},
+		{emu.AMD64, "62f17c481003", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Read: 64, Scale: 1, Size: 8}},
+		{emu.I386, "c4e27190141b", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Vector: 24, VectorBits: 32, Read: 32, Scale: 1, Size: 4}},
 		{emu.I386, "0fab0b", emu.Operand{Has: true, Base: 3, Index: none, Seg: none, Bit: 1, BitWord: 4, Scale: 1, Size: 4}},
 		{emu.I386, "678b4208", emu.Operand{Has: true, Base: 5, Index: 6, Seg: none, Scale: 1, Size: 2, Disp: 8}},
 		{emu.I386, "8b0500100000", emu.Operand{Has: true, Base: none, Index: none, Seg: none, Scale: 1, Size: 4, Disp: 0x1000}},
@@ -140,6 +148,12 @@ func TestOperand(t *testing.T) {
 	for _, tt := range tests {
 		if tt.want.BitWord == 0 {
 			tt.want.Bit = none
+		}
+		if tt.want.VectorBits == 0 {
+			tt.want.Vector = none
+		}
+		if tt.want.Read == 0 {
+			tt.want.Read = 16
 		}
 		if got := tt.arch.Operand(unhex(t, tt.code)); got != tt.want {
 			t.Errorf("%s %s: %+v, want %+v", tt.arch.Arch, tt.code, got, tt.want)

@@ -39,6 +39,7 @@ const (
 	X86PVoidREX // a REX that is not directly before the opcode
 	X86PRexR    // a REX with R
 	X86PImm8    // CMPPS and its like: an immediate above 7
+	X86PW       // W of VEX, EVEX and XOP; their pp is 66, F2 or F3
 )
 
 // A key is opcode, ModRM (for RET imm16 the high byte of the immediate), map, encoding and prefixes, from the lowest bits up.
@@ -146,6 +147,7 @@ func (p *x86Parts) parseOpcode(b []byte, m64 bool) {
 	if n <= len(b) {
 		p.rest = b[n:]
 	}
+	p.parsePayload(b, n)
 	p.hasModRM = p.enc != X86Legacy && p.enc != X86REX2 || x86HasModRM(p.opmap, p.opcode)
 	if p.opmap == X86Map3DNow && len(b) > 0 {
 		p.hasModRM, p.opcode = true, b[len(b)-1]
@@ -155,6 +157,22 @@ func (p *x86Parts) parseOpcode(b []byte, m64 bool) {
 	}
 	if p.opmap == 0 && p.enc == X86Legacy && (p.opcode == 0xc2 || p.opcode == 0xca) {
 		p.modrm = at(n + 1)
+	}
+}
+
+// parsePayload gives the fields of VEX, EVEX and XOP that stand for prefixes the
+// bits of those.
+func (p *x86Parts) parsePayload(b []byte, n int) {
+	if p.enc == X86Legacy || p.enc == X86REX2 || len(b) < n {
+		return
+	}
+	pp := b[n-2] // the last byte of VEX and XOP
+	if p.enc == X86EVEX {
+		pp = b[2]
+	}
+	p.prefixes |= [4]uint16{0, X86P66, X86PF3, X86PF2}[pp&3]
+	if p.rex&8 != 0 {
+		p.prefixes |= X86PW
 	}
 }
 
@@ -190,7 +208,7 @@ func x86HasModRM(opmap, op uint8) bool {
 // operand says where the memory operand is, if there is one with a ModRM byte
 // or it is a moffs.
 func (p *x86Parts) operand(m64 bool) (o Operand) {
-	o = Operand{Base: fixups.RegNone, Index: fixups.RegNone, Seg: fixups.RegNone, Bit: fixups.RegNone, Scale: 1, Size: 4}
+	o = Operand{Base: fixups.RegNone, Index: fixups.RegNone, Seg: fixups.RegNone, Bit: fixups.RegNone, Vector: fixups.RegNone, Scale: 1, Size: 4, Read: 16}
 	if m64 {
 		o.Size = 8
 		switch {
@@ -203,6 +221,12 @@ func (p *x86Parts) operand(m64 bool) (o Operand) {
 	if p.prefixes&X86P67 != 0 {
 		o.Size /= 2
 	}
+	switch p.enc {
+	case X86VEX, X86XOP:
+		o.Read = 32
+	case X86EVEX:
+		o.Read = 64
+	}
 	switch {
 	case !p.hasModRM && p.enc == X86Legacy && p.opmap == 0 && p.opcode >= 0xa0 && p.opcode < 0xa4:
 		o.Has, o.Disp = true, p.disp(0, int(o.Size))
@@ -212,6 +236,9 @@ func (p *x86Parts) operand(m64 bool) (o Operand) {
 		p.operand16(&o)
 	default:
 		p.operand32(&o, m64)
+	}
+	if o.Has && (p.enc == X86VEX || p.enc == X86EVEX) && p.opmap == 2 && (p.opcode&^3 == 0x90 || p.opcode&^3 == 0xa0) {
+		p.gather(&o, m64)
 	}
 	if o.Has && p.enc == X86Legacy && p.opmap == 1 && p.opcode&^0x18 == 0xa3 {
 		p.bitString(&o, m64)
@@ -230,6 +257,18 @@ func (p *x86Parts) bitString(o *Operand, m64 bool) {
 	case p.prefixes&X86P66 != 0:
 		o.BitWord = 2
 	}
+}
+
+// gather completes the operand of gathers and scatters: the index is a vector of
+// 32-bit or, with an odd opcode, 64-bit numbers (SDM volume 2, 2.3.12).
+func (p *x86Parts) gather(o *Operand, m64 bool) {
+	const quads = 1
+	index := uint8(p.disp(1, 1))>>3&7 | p.rex&2<<2
+	o.Vector, o.Index = x32XMM+fixups.Reg(index&7), fixups.RegNone
+	if m64 {
+		o.Vector = x64XMM + fixups.Reg(index)
+	}
+	o.VectorBits = 32 << (p.opcode & quads)
 }
 
 func (p *x86Parts) disp(at, n int) int64 {

@@ -381,11 +381,18 @@ func (e *engine) unpack(rec []byte, words []uint64, i int) {
 	if e.p.get(s+stopKind) == stopSignal || e.p.get(s+stopOp) != opRestore {
 		words[e.flags] &^= flagTF // ours
 	}
-	if e.f.NoErrorPointers {
-		for k := range e.places {
-			if off := e.places[k].off - recX; off >= xFOP && off < xMXCSR {
-				words[k] = 0
-			}
+	const pending = 1 << 7 // FSW.ES
+	if e.f.NoErrorPointers && rec[recX+xFSW]&pending == 0 {
+		e.clearPointers(words)
+	}
+}
+
+// clearPointers clears the words of the last x87 instruction, which the
+// processor does not keep.
+func (e *engine) clearPointers(words []uint64) {
+	for k := range e.places {
+		if off := e.places[k].off - recX; off >= xFOP && off < xMXCSR {
+			words[k] = 0
 		}
 	}
 }
@@ -475,6 +482,9 @@ func (e *engine) Shape(words []uint64) {
 		case recX + xFTW:
 			words[i] = uint64(tags[words[e.st0]>>8&7])
 		}
+	}
+	if e.f.NoErrorPointers {
+		e.clearPointers(words)
 	}
 }
 

@@ -9,8 +9,7 @@ import (
 
 // Features are what the processor and the kernel let programs use.
 type Features struct {
-	leaf1, leaf7, leaf71, leaf7_1, leafAMD1, leafAMD8 leaf
-	xcr0                                              uint64
+	leaf1, leaf7, leaf71, leafAMD1 leaf // of CPUID: 1, 7, 7 with ECX = 1, 0x80000001
 
 	size       int    // of the XSAVE area that signal frames have
 	components uint64 // of it that states set
@@ -19,9 +18,12 @@ type Features struct {
 	opmask     int
 	zmm, hi16  int
 
-	// NoErrorPointers: XSAVE stores the last x87 pointers only while an exception
-	// is pending, as older AMD processors do. They are not compared then.
+	// NoErrorPointers: the processor has the last x87 pointers only while an
+	// exception is pending, as AMD's do. They are compared only then.
 	NoErrorPointers bool
+
+	// intel: the manufacturer, where manuals differ and no feature bit tells.
+	intel bool
 }
 
 // leaf is an answer of CPUID: EAX, EBX, ECX, EDX.
@@ -48,7 +50,6 @@ const (
 	compOpmask = 5
 	compZMM    = 6
 	compHi16   = 7
-	compAPX    = 19
 
 	baseComponents   = 3 // x87 and SSE
 	avxComponents    = baseComponents | 1<<compAVX
@@ -83,6 +84,8 @@ const (
 	pF3     = emu.X86PF3 << 32
 	pF2     = emu.X86PF2 << 32
 	pAny    = p66 | pF3 | pF2
+	pW      = emu.X86PW << 32
+	opModRM = op | emu.X86MaskModRM
 	anyReg  = emu.X86MaskReg
 	regMode = 3 << 14
 )
@@ -95,23 +98,76 @@ func legacy(m, opcode uint8) uint64 { return emu.X86Op(m, opcode) }
 func modReg(n uint64) uint64 { return n << 11 }
 
 // featureTable is the reviewed list. What it does not name is in every x86-64
-// processor of level 3 (AVX2, BMI, FMA, F16C, MOVBE) with AES, or has no effect
-// where it is missing (hints).
-// Bits are from the Intel SDM, CPUID in volume 2, and AMD's APM volume 3, appendix E.
+// processor of level 3 (AVX2, BMI, FMA, F16C, MOVBE) with AES, ADX and SHA, or has
+// no effect where it is missing (hints). Bits are from CPUID in the Intel SDM,
+// volume 2, and in AMD's APM, volume 3, appendix E.
+//
+// A feature whose state the runner does not set up (shadow stacks, tiles, user
+// interrupts, the registers of APX) counts as absent everywhere.
 var featureTable = []feature{
 	{"avx512", func(f *Features) bool { return f.avx512() }, []row{
 		{emu.X86MaskEnc, emu.X86Enc(emu.X86EVEX)},
 		{op &^ 7, vex(1, 0x40)}, {op &^ 1, vex(1, 0x4a)}, // mask registers; CMOVcc has no VEX form
 		{op &^ 3, vex(1, 0x90)}, {op &^ 1, vex(1, 0x98)}, {op &^ 3, vex(3, 0x30)}}},
-	{"apx", func(f *Features) bool { return false }, []row{{emu.X86MaskEnc, emu.X86Enc(emu.X86REX2)}}},
-	{"xop", func(f *Features) bool { return f.leafAMD1.has(ecx, 11) && f.avx() }, []row{{emu.X86MaskEnc, emu.X86Enc(emu.X86XOP)}}},
-	{"fma4", func(f *Features) bool { return f.leafAMD1.has(ecx, 16) && f.avx() }, []row{
-		{op &^ 3, vex(3, 0x48)}, {op &^ 3, vex(3, 0x5c)}, {op &^ 7, vex(3, 0x68)}, {op &^ 7, vex(3, 0x78)}}},
-	{"amx", func(f *Features) bool { return false }, []row{
-		{op, vex(2, 0x49)}, {op &^ 1, vex(2, 0x4a)}, {op &^ 3, vex(2, 0x5c)}, {op &^ 3, vex(2, 0x6c)}, {op, vex(2, 0x48)}, {op, vex(2, 0x6b)},
-		{op, vex(2, 0x6a)}, {emu.X86MaskMap | emu.X86MaskEnc, vex(5, 0)}, {op, vex(3, 0x07)}, {op, vex(3, 0x77)}}},
+	{"apx", never, []row{{emu.X86MaskEnc, emu.X86Enc(emu.X86REX2)}}},
+	{"xop", amd1(ecx, 11), []row{{emu.X86MaskEnc, emu.X86Enc(emu.X86XOP)}}},
+	{"fma4", amd1(ecx, 16), []row{
+		{op &^ 1, vex(3, 0x48)}, {op &^ 3, vex(3, 0x5c)}, {op &^ 7, vex(3, 0x68)}, {op &^ 7, vex(3, 0x78)}}},
+	{"3dnow", amd1(edx, 31), []row{{emu.X86MaskMap | emu.X86MaskEnc, legacy(emu.X86Map3DNow, 0)}, {op, legacy(1, 0x0e)}}},
+	{"amx", never, []row{
+		{op &^ 3, vex(2, 0x48)}, {op &^ 3, vex(2, 0x5c)}, {op &^ 3, vex(2, 0x68)}, {op &^ 3, vex(2, 0x6c)},
+		{emu.X86MaskMap | emu.X86MaskEnc, vex(5, 0)}, {op, vex(3, 0x07)}, {op, vex(3, 0x77)}}},
+	{"avx-vnni", leaf71(eax, 4), []row{{op&^3 | pAny, vex(2, 0x50) | p66}}},
+	{"avx-vnni-int8", leaf71(edx, 4), []row{{op&^1 | p66, vex(2, 0x50)}}},
+	{"avx-vnni-int16", leaf71(edx, 10), []row{{op &^ 1, vex(2, 0xd2)}}},
+	{"avx-ne-convert", leaf71(edx, 5), []row{{op &^ 1, vex(2, 0xb0)}, {op, vex(2, 0x72)}}},
+	{"avx-ifma", leaf71(eax, 23), []row{{op &^ 1, vex(2, 0xb4)}}},
+	{"sha512", leaf71(eax, 0), []row{{op, vex(2, 0xcb)}, {op &^ 1, vex(2, 0xcc)}}},
+	{"sm3", leaf71(eax, 1), []row{{op | pF2 | pF3, vex(2, 0xda)}, {op, vex(3, 0xde)}}},
+	{"sm4", leaf71(eax, 2), []row{{op | p66, vex(2, 0xda)}}},
+	{"cmpccxadd", leaf71(eax, 7), []row{{op &^ 15, vex(2, 0xe0)}}},
+	{"gfni", leaf7(ecx, 8), []row{{op, vex(2, 0xcf)}, {op &^ 1, vex(3, 0xce)}, {op, legacy(2, 0xcf)}, {op &^ 1, legacy(3, 0xce)}}},
+	{"user-msr", never, []row{{emu.X86MaskMap | emu.X86MaskEnc, vex(7, 0)}, {op | regMode | pF2, legacy(2, 0xf8) | regMode | pF2},
+		{op | regMode | pF3, legacy(2, 0xf8) | regMode | pF3}}},
 	{"x86-64-v3", func(f *Features) bool { return f.level3() }, []row{{emu.X86MaskEnc, emu.X86Enc(emu.X86VEX)}}},
-	{"3dnow", func(f *Features) bool { return f.leafAMD1.has(edx, 31) }, []row{{emu.X86MaskMap | emu.X86MaskEnc, emu.X86Op(emu.X86Map3DNow, 0)}}},
+	{"sse4a", amd1(ecx, 6), []row{{op | p66, legacy(1, 0x78) | p66}, {op | pF2, legacy(1, 0x78) | pF2}, {op | p66, legacy(1, 0x79) | p66},
+		{op | pF2, legacy(1, 0x79) | pF2}, {op | pF2, legacy(1, 0x2b) | pF2}, {op | pF3, legacy(1, 0x2b) | pF3}}},
+	{"sha", leaf7(ebx, 29), []row{{op &^ 3, legacy(2, 0xc8)}, {op &^ 1, legacy(2, 0xcc)}, {op, legacy(3, 0xcc)}}},
+	{"adx", leaf7(ebx, 19), []row{{op | p66, legacy(2, 0xf6) | p66}, {op | pF3, legacy(2, 0xf6) | pF3}}},
+	{"rdseed", leaf7(ebx, 18), []row{{op | anyReg | regMode, legacy(1, 0xc7) | modReg(7) | regMode}}},
+	{"shadow-stack", never, []row{{op | pAny, legacy(2, 0xf6)}, {op | anyReg | pF3, legacy(1, 0xae) | modReg(5) | pF3},
+		{op | anyReg | pF3, legacy(1, 0x01) | modReg(5) | pF3}, {op | anyReg | pF3, legacy(1, 0xae) | modReg(6) | pF3}}},
+	{"waitpkg", leaf7(ecx, 5), []row{{op | anyReg | regMode | p66, legacy(1, 0xae) | modReg(6) | regMode | p66},
+		{op | anyReg | regMode | pF2, legacy(1, 0xae) | modReg(6) | regMode | pF2}}},
+	{"ptwrite", never, []row{{op | anyReg | pF3, legacy(1, 0xae) | modReg(4) | pF3}}},
+	{"movdiri", leaf7(ecx, 27), []row{{op, legacy(2, 0xf9)}}},
+	{"movdir64b", leaf7(ecx, 28), []row{{op | p66, legacy(2, 0xf8) | p66}}},
+	{"enqcmd", never, []row{{op | p66, legacy(2, 0xf8)}}},
+	{"movrs", leaf71(eax, 31), []row{{op &^ 1, legacy(2, 0x8a)}}},
+	{"rao-int", leaf71(eax, 3), []row{{op, legacy(2, 0xfc)}}},
+	{"key-locker", never, []row{{op | pF3, legacy(2, 0xd8) | pF3}, {op&^3 | pF3, legacy(2, 0xdc) | pF3}, {op &^ 1, legacy(2, 0xfa)}}},
+	{"padlock", never, []row{{op &^ 1, legacy(1, 0xa6)}}},
+	{"serialize", leaf7(edx, 14), []row{{opModRM | pAny, legacy(1, 0x01) | 0xe8<<8}}},
+	{"protection-keys", leaf7(ecx, 4), []row{{opModRM | pAny, legacy(1, 0x01) | 0xee<<8}, {opModRM | pAny, legacy(1, 0x01) | 0xef<<8}}},
+	{"mcommit", never, []row{{opModRM | pF3, legacy(1, 0x01) | 0xfa<<8 | pF3}}},
+	{"monitorx", amd1(ecx, 29), []row{{opModRM, legacy(1, 0x01) | 0xfa<<8}, {opModRM, legacy(1, 0x01) | 0xfb<<8}}},
+	{"clzero", never, []row{{opModRM, legacy(1, 0x01) | 0xfc<<8}}},
+	{"prefetch-register", func(f *Features) bool { return f.intel }, []row{{op | regMode, legacy(1, 0x0d) | regMode}}},
+	{"vpextrq-386", func(f *Features) bool { return f.intel }, []row{{op | pW, vex(3, 0x16) | pW}, {op | pW, vex(3, 0x22) | pW}}},
+}
+
+func never(*Features) bool { return false }
+
+func amd1(reg, bit int) func(*Features) bool {
+	return func(f *Features) bool { return f.leafAMD1.has(reg, bit) }
+}
+
+func leaf7(reg, bit int) func(*Features) bool {
+	return func(f *Features) bool { return f.leaf7.has(reg, bit) }
+}
+
+func leaf71(reg, bit int) func(*Features) bool {
+	return func(f *Features) bool { return f.leaf71.has(reg, bit) }
 }
 
 func (f *Features) avx() bool { return f.ymm > 0 && f.leaf1.has(ecx, 28) }
@@ -169,4 +225,36 @@ var processLimits = []emu.Limit{
 		Why: "a trap of the code is not told from those of the judge"},
 	{Name: "kernel-entry", Verdict: emu.Unsupported, Classes: emu.ClassSet(fixups.ClassKernelEntry), Sample: "0f05",
 		Why: "system calls are closed: they would be real"},
+	{Name: "transaction", Verdict: emu.Unsupported, Classes: emu.ClassSet(fixups.ClassTransaction), Sample: "c7f800000000",
+		Why: "how a transaction ends is not a function of the state"},
+	{Name: "shadow", Verdict: emu.Unsupported, Hazards: fixups.HazardShadow.Bit(), Sample: "8ed0",
+		Why: "the trap of the step is put off by an instruction"},
+	{Name: "hypercall", Verdict: emu.Unsupported, Mask: op | 0xf8<<8, Value: legacy(1, 0x01) | 0xc0<<8,
+		Why: "enters a hypervisor"},
+	{Name: "hypercall", Verdict: emu.Unsupported, Mask: op | 0xf8<<8, Value: legacy(1, 0x01) | 0xd8<<8,
+		Why: "enters a hypervisor"},
+	own("rdtsc", op, legacy(1, 0x31), "0f31"),
+	own("rdtscp", opModRM, legacy(1, 0x01)|0xf9<<8, "0f01f9"),
+	own("rdpru", opModRM, legacy(1, 0x01)|0xfd<<8, "0f01fd"),
+	own("rdpmc", op, legacy(1, 0x33), "0f33"),
+	own("rdrand", op|0xf8<<8, legacy(1, 0xc7)|0xf0<<8, "0fc7f0"),
+	own("rdseed-rdpid", op|0xf8<<8, legacy(1, 0xc7)|0xf8<<8, "0fc7f8"),
+	own("cpuid", op, legacy(1, 0xa2), "0fa2"),
+	umip("sldt", op|anyReg, legacy(1, 0x00), "0f0000"),
+	umip("str", op|anyReg, legacy(1, 0x00)|modReg(1), "0f0008"),
+	umip("sgdt", op|anyReg, legacy(1, 0x01), "0f0100"),
+	umip("sidt", op|anyReg, legacy(1, 0x01)|modReg(1), "0f0108"),
+	umip("smsw", op|anyReg, legacy(1, 0x01)|modReg(4), "0f0120"),
+}
+
+// own is a row for what is not a function of the state: time, chance, which
+// processor it is.
+func own(name string, mask, value uint64, sample string) emu.Limit {
+	return emu.Limit{Name: name, Verdict: emu.Unsupported, Mask: mask, Value: value, Sample: sample, Why: "every run reads something else"}
+}
+
+// umip is a row for what the kernel executes in place of the processor, where the
+// processor has UMIP: the trap of the step comes an instruction late.
+func umip(name string, mask, value uint64, sample string) emu.Limit {
+	return emu.Limit{Name: name, Verdict: emu.Unsupported, Mask: mask, Value: value, Sample: sample, Why: "the kernel executes it, and leaves out the trap of the step"}
 }

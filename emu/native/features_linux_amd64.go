@@ -25,7 +25,7 @@ func detect() (*Features, error) {
 			*l, err = e.cpuid(a, c)
 		}
 	}
-	var top, topAMD, vendor leaf
+	var top, topAMD leaf
 	ask(&top, 0, 0)
 	ask(&topAMD, 0x80000000, 0)
 	ask(&f.leaf1, 1, 0)
@@ -38,12 +38,8 @@ func detect() (*Features, error) {
 	if topAMD[eax] >= 0x80000001 {
 		ask(&f.leafAMD1, 0x80000001, 0)
 	}
-	if topAMD[eax] >= 0x80000008 {
-		ask(&f.leafAMD8, 0x80000008, 0)
-	}
-	vendor = top
-	const amd, errorPointers = 0x68747541, 2 // "Auth"; bit of EBX
-	f.NoErrorPointers = vendor[ebx] == amd && !f.leafAMD8.has(ebx, errorPointers)
+	const genu = 0x756e6547 // how GenuineIntel begins
+	f.intel = top[ebx] == genu
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +60,6 @@ func (f *Features) frame(e *engine) error {
 			f.components = want
 		}
 	}
-	f.xcr0 = have
 	f.size = xHeaderEnd
 	for n := compAVX; n <= compHi16; n++ {
 		if f.components>>n&1 == 0 {
@@ -88,13 +83,34 @@ func (f *Features) frame(e *engine) error {
 			f.hi16 = c.off
 		}
 	}
+	return f.pointers(e)
+}
+
+// pointers asks whether the processor keeps the address of the last x87
+// instruction: FLD1 is executed, and the address looked for.
+func (f *Features) pointers(e *engine) error {
+	b := e.single(e.caseAt(0xd9, 0xe8))
+	if err := e.Run(b); err != nil {
+		return err
+	}
+	for i := range e.t.Words {
+		if e.t.Words[i].Name == "fip" {
+			f.NoErrorPointers = b.Out[i] != b.Lo
+		}
+	}
 	return nil
+}
+
+// caseAt puts code beside the canary.
+func (e *engine) caseAt(code ...byte) uint64 {
+	const beside = 64
+	copy(e.canary.Live[beside:], code)
+	return canaryAddr + beside
 }
 
 // cpuid executes CPUID.
 func (e *engine) cpuid(a, c uint32) (leaf, error) {
-	copy(e.canary.Live[64:], []byte{0x0f, 0xa2})
-	b := e.single(canaryAddr + 64)
+	b := e.single(e.caseAt(0x0f, 0xa2))
 	b.In[0], b.In[2] = uint64(a), uint64(c) // rax, rcx: the order of DWARF
 	if err := e.Run(b); err != nil {
 		return leaf{}, err
