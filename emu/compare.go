@@ -54,6 +54,7 @@ type check struct {
 	data                span // of the slot
 	sandpit, torn       span // what a signal has overwritten; a store that failed half way
 	gone                bool // where no processor goes
+	pushed              bool // a call that faulted has its return address written
 	rounds              int  // of a repeated instruction that may be interrupted
 }
 
@@ -223,10 +224,10 @@ func (c *check) judge(i int) error {
 		c.res.States++
 		return nil
 	}
-	c.lost, c.torn, c.gone = fixups.RegSet{}, span{}, false
+	c.lost, c.torn, c.gone, c.pushed = fixups.RegSet{}, span{}, false, false
 	w.orig.initial(&c.init, i, words)
 	w.orig.result(&c.o, i, words)
-	if why := unusable(&c.o.Stop); why != "" {
+	if why := unusable(&c.o.Stop); why != "" && !c.forbidden() {
 		c.res.Verdict, c.res.Limit = Unsupported, why
 		return nil
 	}
@@ -263,6 +264,13 @@ func unusable(s *Stop) string {
 		return "oracle-fails"
 	}
 	return ""
+}
+
+// forbidden reports whether the site is undefined because of where it runs: what
+// is privileged is, in some processors and outside of some modes. The copy must
+// end in the same way.
+func (c *check) forbidden() bool {
+	return c.o.Stop.Kind == StopInvalid && c.w.site.insn.Class == fixups.ClassPrivileged
 }
 
 // finish brings the copy's run to its end: Post, Abort or the program of the
@@ -337,6 +345,7 @@ func (c *check) back() error {
 		return c.mismatch("program", err.Error())
 	}
 	c.lost = pt.Lost
+	c.pushed = c.p.IsCall && pt.State == fixups.StatePart
 	return nil
 }
 
@@ -372,8 +381,8 @@ func (c *check) emulate() error {
 
 // uncanonical is about addresses that are none in 64-bit mode (SDM volume 1,
 // 3.3.7.1). A processor answers an access with an exception that tells no address
-// and a branch there with one at the branch, which is the one thing that the
-// form does not do: it goes there, and the fetch fails.
+// and a branch there with one at the branch, which is the one thing that programs
+// do not do: they go there, and the fetch fails.
 func (c *check) uncanonical(access *fixups.AccessError) {
 	const stack, protection = 12, 13
 	if s := &c.o.Stop; c.w.t.Bits != 64 || s.Kind != StopException || s.Num != stack && s.Num != protection {
@@ -402,8 +411,11 @@ func (c *check) settle() error {
 		c.res.Undecided++
 		return nil
 	}
-	if c.allRounds() {
+	if c.allRounds() || c.inParts() {
 		if err := c.toEnd(); err != nil {
+			return err
+		}
+		if err := c.copyToEnd(); err != nil {
 			return err
 		}
 		if endless(o) {
@@ -484,6 +496,22 @@ func (c *check) allRounds() bool {
 		return false
 	}
 	return c.p.Form == fixups.FormJump || c.p.Form == fixups.FormStep && c.p.Stop == fixups.StopTrap
+}
+
+// inParts reports whether the step's trap may come in the middle of the site, and
+// not in the same place each time: between the elements of a gather.
+func (c *check) inParts() bool {
+	h := c.w.site.insn.Hazards
+	return h.Has(fixups.HazardPartial) && !h.Has(fixups.HazardRepeats)
+}
+
+// copyToEnd follows a copy that has led back to the site in the middle of it.
+func (c *check) copyToEnd() error {
+	if !c.inParts() || c.c.Stop.faulted() || c.w.pcOf(c.c.Words) != c.at.Site {
+		return nil
+	}
+	s := State{Words: append([]uint64(nil), c.c.Words...), Lines: append([]Line(nil), c.c.Lines...)}
+	return c.follow(&c.c, &s)
 }
 
 // declared reports whether the copy failed to write the bytes below the zone

@@ -198,6 +198,10 @@ func (c *check) goForward(pt *fixups.Point) error {
 		return c.mismatch("program", fmt.Sprintf("forward from slot+%#x: %v", pt.Off, err))
 	}
 	c.c.Stop = Stop{Kind: StopLeft}
+	c.gone = false
+	if c.uncanonical(nil); c.gone {
+		return nil
+	}
 	if w.pcOf(c.c.Words) != c.at.Site {
 		if err := c.toEnd(); err != nil {
 			return err

@@ -88,7 +88,7 @@ func (b *planner) postCopy() fixups.Program {
 	switch {
 	case b.env.Stop == fixups.StopTrap || b.p.CopyLen != uint16(n) || n > 15:
 		break
-	case b.in.Hazards.Has(fixups.HazardRepeats):
+	case b.in.Hazards.Has(fixups.HazardPartial):
 		break
 	case b.a.m64:
 		return postCopy[n][:]
@@ -101,7 +101,9 @@ func (b *planner) postCopy() fixups.Program {
 }
 
 // afterCopy appends the decision by pc: at the end of the copy the site is done;
-// at its start an unfinished rep has more to do, and the site goes on with it.
+// at its start an unfinished rep has more to do, and the site goes on with it. So
+// has a gather: traps may be taken between its elements, with those that are done
+// taken out of the mask (SDM volume 2, VGATHERDPS), and AMD's do take the step's.
 // pc is read once, since the end of the site may be the start of the slot. After
 // a trap pc is reported at the trap or behind it. t1 is used.
 func (b *planner) afterCopy(q *steps) {
@@ -115,7 +117,7 @@ func (b *planner) afterCopy(q *steps) {
 	q.mov(fixups.T(1), fixups.PC())
 	q.skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(n), b.width())
 	q.mov(fixups.PC(), fixups.SitePlus(b.next()))
-	if b.in.Hazards.Has(fixups.HazardRepeats) {
+	if b.in.Hazards.Has(fixups.HazardPartial) {
 		q.skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(0), b.width())
 		q.mov(fixups.PC(), fixups.SitePlus(0))
 	}

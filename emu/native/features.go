@@ -149,6 +149,8 @@ var featureTable = []feature{
 	{"padlock", never, []row{{op &^ 1, legacy(1, 0xa6)}}},
 	{"serialize", leaf7(edx, 14), []row{{opModRM | pAny, legacy(1, 0x01) | 0xe8<<8}}},
 	{"protection-keys", leaf7(ecx, 4), []row{{opModRM | pAny, legacy(1, 0x01) | 0xee<<8}, {opModRM | pAny, legacy(1, 0x01) | 0xef<<8}}},
+	{"rtm", leaf7(ebx, 11), []row{{opModRM | pAny, legacy(1, 0x01) | 0xd5<<8}, {opModRM | pAny, legacy(1, 0x01) | 0xd6<<8}}},
+	{"tsxldtrk", leaf7(edx, 16), []row{{op | 0xfe<<8 | pF2, legacy(1, 0x01) | 0xe8<<8 | pF2}}},
 	{"mcommit", never, []row{{opModRM | pF3, legacy(1, 0x01) | 0xfa<<8 | pF3}}},
 	{"monitorx", amd1(ecx, 29), []row{{opModRM, legacy(1, 0x01) | 0xfa<<8}, {opModRM, legacy(1, 0x01) | 0xfb<<8}}},
 	{"clzero", never, []row{{opModRM, legacy(1, 0x01) | 0xfc<<8}}},
@@ -257,4 +259,17 @@ func own(name string, mask, value uint64, sample string) emu.Limit {
 // processor has UMIP: the trap of the step comes an instruction late.
 func umip(name string, mask, value uint64, sample string) emu.Limit {
 	return emu.Limit{Name: name, Verdict: emu.Unsupported, Mask: mask, Value: value, Sample: sample, Why: "the kernel executes it, and leaves out the trap of the step"}
+}
+
+// Reference reports whether the processor has everything that the capability
+// table takes for granted, so that an instruction it calls undefined needs a row.
+func (f *Features) Reference() bool {
+	const sse3, ssse3, aes, pclmul, rdrand = 0, 9, 25, 1, 30
+	for _, bit := range []int{sse3, ssse3, aes, pclmul, rdrand} {
+		if !f.leaf1.has(ecx, bit) {
+			return false
+		}
+	}
+	const vaes, vpclmulqdq, clflushopt, clwb = 9, 10, 23, 24
+	return f.level3() && f.leaf7.has(ecx, vaes) && f.leaf7.has(ecx, vpclmulqdq) && f.leaf7.has(ebx, clflushopt) && f.leaf7.has(ebx, clwb)
 }
