@@ -452,7 +452,9 @@ func access(code uint64) emu.Access {
 func (e *engine) restart() error {
 	e.deaths++
 	e.p.stop()
-	e.p.put(ctlActive, 0)
+	clear(e.p.shared[:offAltStack]) // it may be what the run has destroyed
+	e.setUp()
+	e.pageTable()
 	if err := e.p.start(); err != nil {
 		return err
 	}

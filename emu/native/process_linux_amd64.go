@@ -24,6 +24,8 @@ type process struct {
 	out    *os.File // where answers come from
 	shared []byte
 	file   *os.File // of shared
+
+	patience time.Duration
 }
 
 // memfd makes a file in memory.
@@ -60,7 +62,7 @@ func executable() (*os.File, error) {
 
 // newProcess starts a runner.
 func newProcess() (*process, error) {
-	p := new(process)
+	p := &process{patience: patience}
 	var err error
 	if p.file, err = memfd("xol-shared"); err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func (p *process) answer() error {
 	var b [1]byte
 	done := uint64(0)
 	for {
-		if err := p.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		if err := p.out.SetReadDeadline(time.Now().Add(p.patience)); err != nil {
 			return err
 		}
 		_, err := io.ReadFull(p.out, b[:])
