@@ -23,6 +23,9 @@ const (
 // target is emu's description with the vector registers that the processor
 // has, and without the places that a process cannot have.
 func target(arch string, f *Features) (*emu.Target, error) {
+	if arch != "amd64" && arch != "386" {
+		return nil, fmt.Errorf("%w: this processor does not execute %s", ErrAbsent, arch)
+	}
 	t, err := emu.TargetOf(arch)
 	if err != nil {
 		return nil, err

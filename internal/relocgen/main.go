@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/xol-go/xol/emu/native"
 )
 
 // Exit codes, documented in docs/cli.md.
@@ -61,7 +63,7 @@ func inputErr(err error) error { return &failure{exitInput, err} }
 var errFinding = &failure{code: exitFinding}
 
 // Main runs one command line (args[0] is the program's name) and returns the
-// exit code.
+// exit code. Without a verb of the build's own, verify executes on the processor.
 func Main(args []string, s *Streams, extra ...Verb) int {
 	root := command(s, extra)
 	err := root.Run(context.Background(), args)
@@ -114,8 +116,8 @@ Examples:
   relocgen table /bin/ls
   relocgen isa --arch amd64 vpaddd
 
-The verb verify, which executes originals and copies in an emulator, is in the
-build of this command in emu/unicorn/cmd/relocgen.
+The verb verify executes originals and copies on this processor (Linux, x86-64);
+the build of this command in emu/unicorn/cmd/relocgen does it in an emulator.
 
 Exit codes: 0 done, 1 finding (a site without a plan, nothing that matches),
 2 usage, 3 unreadable or hostile input, 4 an oracle disagrees.`
@@ -137,6 +139,9 @@ func command(s *Streams, extra []Verb) *cli.Command {
 		OnUsageError:   usageError,
 		Action:         rootAction,
 	}
+	if len(extra) == 0 {
+		extra = []Verb{VerifyVerb(native.New())}
+	}
 	for _, v := range extra {
 		root.Commands = append(root.Commands, v(s))
 	}
@@ -152,9 +157,6 @@ func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
 }
 
 func rootAction(_ context.Context, c *cli.Command) error {
-	if c.Args().First() == "verify" {
-		return usagef("verify is a verb of the build in emu/unicorn/cmd/relocgen, which has an emulator")
-	}
 	if c.Args().Present() {
 		return usagef("no verb %q (relocgen --help lists them)", c.Args().First())
 	}
