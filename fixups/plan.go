@@ -19,7 +19,8 @@ type Plan struct {
 
 	// Private: threads must not share the slot. X87: the last x87 instruction
 	// and data pointers differ. Alias: exact only if no memory operand overlaps
-	// the word being pushed (Env.Short asked for it).
+	// the word being pushed, which is spoiled if the branch itself faults (Env.Short
+	// asked for it).
 	Private, X87, Alias bool
 
 	SiteLen   uint8  // length of the site in bytes

@@ -9,8 +9,9 @@ import (
 // the return address is written, since the operand may be that very word; it then
 // waits on the stack until the jump.
 //
-// The short way is right unless the two overlap. It leaves that word spoiled if it
-// is left in between, so it is only for code that has no zone there.
+// The short way is right unless the two overlap. Left in between it leaves that word
+// spoiled, for the site's call to write once more. Only if that never happens, since
+// the target is not canonical and the jump faults, is it seen: part of what Alias says.
 func (b *planner) callMem() fixups.Reason {
 	farRIP := b.farRIP()
 	z := b.zone()
@@ -19,11 +20,11 @@ func (b *planner) callMem() fixups.Reason {
 		return b.callMemTwice()
 	case b.callDead():
 		return fixups.ReasonNone
-	case b.short() && farRIP, b.short() && z != 0:
-		return fixups.ReasonNoScratch
-	case b.env.Short && !farRIP && b.l.mod() != 3 && z == 0 && !(b.spBased() && b.disp() < 0):
+	case b.env.Short && !farRIP && b.l.mod() != 3 && !(b.spBased() && b.disp() < 0):
 		b.p.Alias = true
 		return b.callMemTwice()
+	case b.short() && farRIP, b.short() && z != 0:
+		return fixups.ReasonNoScratch
 	case b.hasData() && !b.short() && !b.halfPushed():
 		return b.dataCall(farRIP)
 	case !b.spillable(), b.env.Lang == reloc.LangGo, b.halfPushed():

@@ -107,6 +107,7 @@ var jumpCode = []struct {
 	{"call [rip], 66, near, kernel", "66ff1500010000", "488d6424f8" + "ff35fc00f0ff" + "c744240807004000" + "c744240c127f0000" + "c3", reloc.Env{Slots: reloc.SlotsNear, Spill: true, Vendor: reloc.VendorIntel, Mode: reloc.ModeKernel}},
 	{"call notrack [rax]", "3eff10", "488d642480" + "3eff30" + "ff3514000000" + "8f842480000000" + "488da42480000000" + "3eff642480" + "03004000127f0000", reloc.Env{Spill: true, IBT: reloc.On}},
 	{"call [r12], short", "41ff1424", "41ff3424" + "c7042404004000" + "c7442404127f0000" + "41ff2424", reloc.Env{Short: true, Mode: reloc.ModeKernel}},
+	{"call [rax], short", "ff10", "ff30" + "c7042402004000" + "c7442404127f0000" + "ff20", reloc.Env{Short: true}},
 	{"call [rsp+16], short", "ff542410", "ff742410" + "c7042404004000" + "c7442404127f0000" + "ffa42418000000", reloc.Env{Short: true, Mode: reloc.ModeKernel}},
 	{"push, zone 8", "ff3500010000", "488d6424f8" + "50" + "48a106014000127f0000" + "4889842408000000" + "58" + "ff250000000006004000127f0000", reloc.Env{Spill: true, Zone: reloc.Bytes{N: 8, Set: true}}},
 	{"call rel", "e800010000", "ff350e000000" + "ff250000000005014000127f0000" + "05004000127f0000", none},

@@ -33,7 +33,7 @@ var readmeFamilies = []struct {
 	{"| `jmp`, `jcc`, `loop`, `jrcxz` | yes | yes | yes |", "enfpqNF", "e900010000 eb10 7410 0f8400010000 e2fe e310", "e900010000 7410 e2fe e310"},
 	{"| `call` | yes | yes | yes |", "enfpqNF", "e800010000 e800000000", "e800010000 e800000000"},
 	{"| `call` through a register | yes | yes | yes |", "enfpqNF", "ffd0 41ffd3", "ffd0"},
-	{"| `call` through memory | yes | with `Spill` or a dead register | yes |", "epqNF", "ff10 ff1500100000", "ff10 ff1500100000"},
+	{"| `call` through memory | yes | with `Spill`, `Short` or a dead register | yes |", "epqNF", "ff10 ff1500100000", "ff10 ff1500100000"},
 	{"| `call` through memory at a constant distance from the stack pointer | yes | yes | yes |", "enfpqNF", "ff542408", "ff1424 ff942400100000"},
 	{"| `jmp` through a register or memory, `ret` | yes | yes; rip-relative far: with `Spill` | yes |", "enpqNF",
 		"ffe0 ff20 c3 c20800 ff2500100000", "ffe0 ff20 c3 c20800"},

@@ -9,12 +9,12 @@ import (
 )
 
 // countEncoder writes no sites but how many there are: by form, and by reason
-// where there is no plan. Several goroutines count at once.
+// and class where there is no plan. Several goroutines count at once.
 type countEncoder struct {
 	arch     reloc.Arch
 	sites    atomic.Int64
 	noPlan   atomic.Int64
-	verdicts [3][2][32]atomic.Int64 // by form, near or far, reason
+	verdicts [3][2][32][32]atomic.Int64 // by form, near or far, reason, class
 }
 
 func (c *countEncoder) parallel() bool            { return true }
@@ -32,7 +32,7 @@ func (c *countEncoder) site(dst []byte, e *fixups.Entry) []byte {
 		if v.Far {
 			far = 1
 		}
-		c.verdicts[v.Form][far][v.Reason].Add(1)
+		c.verdicts[v.Form][far][v.Reason&31][e.Class&31].Add(1)
 	}
 	return dst
 }
@@ -57,7 +57,7 @@ func (c *countEncoder) row(dst []byte, f fixups.Form, far int) []byte {
 	verdicts := &c.verdicts[f][far]
 	var total int64
 	for i := range verdicts {
-		total += verdicts[i].Load()
+		total += sum(&verdicts[i])
 	}
 	if total == 0 {
 		return dst
@@ -66,12 +66,34 @@ func (c *countEncoder) row(dst []byte, f fixups.Form, far int) []byte {
 	if f != fixups.FormEmulate && !c.arch.Info().NearOnly {
 		head += " " + [...]string{"near", "far"}[far]
 	}
-	plans := verdicts[0].Load()
+	plans := sum(&verdicts[fixups.ReasonNone])
 	dst = fmt.Appendf(dst, "%-10s plans %d, refused %d (%.4f %%)", head, plans, total-plans, 100*float64(total-plans)/float64(total))
 	for i := 1; i < len(verdicts); i++ {
-		if n := verdicts[i].Load(); n > 0 {
-			dst = fmt.Appendf(dst, ", %v %d", fixups.Reason(i), n)
-		}
+		dst = reason(dst, fixups.Reason(i), &verdicts[i])
 	}
 	return append(dst, '\n')
+}
+
+// reason appends how many sites were refused for r, and of which classes they are.
+func reason(dst []byte, r fixups.Reason, classes *[32]atomic.Int64) []byte {
+	n := sum(classes)
+	if n == 0 {
+		return dst
+	}
+	dst = fmt.Appendf(dst, ", %v %d", r, n)
+	open := " ("
+	for i := range classes {
+		if n := classes[i].Load(); n > 0 {
+			dst = fmt.Appendf(dst, "%s%v %d", open, fixups.Class(i), n)
+			open = ", "
+		}
+	}
+	return append(dst, ')')
+}
+
+func sum(counts *[32]atomic.Int64) (n int64) {
+	for i := range counts {
+		n += counts[i].Load()
+	}
+	return n
 }

@@ -52,7 +52,7 @@ func tableVerb(s *Streams) *cli.Command {
 			flag("returns", "only return instructions"),
 			&cli.StringFlag{Name: "only", Usage: "only `WHICH` sites: fixups (not plain copies) or refused (no plan)", Category: "which sites"},
 			&cli.StringFlag{Name: "slot", Usage: "show all code as placed in a slot at `ADDR`"},
-			&cli.BoolFlag{Name: "count", Usage: "print how many sites have a plan in each form, and why not", Category: "output"},
+			&cli.BoolFlag{Name: "count", Usage: "print how many sites have a plan in each form, and why not, by class", Category: "output"},
 			&cli.BoolFlag{Name: "binary", Usage: "write the binary table (.rfx)", Category: "output"},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress line", Category: "output"},
 		}, envFlags(), outputFlags()),
