@@ -75,6 +75,8 @@ static long fault_all(void)
 /* A call through memory that is not there: the fault is at the call. */
 static long callee(void) { return 11; }
 
+long (*stepped)(void) = callee;
+
 static long call_through_memory(void)
 {
 	static long (*fn)(void) = callee;
@@ -103,7 +105,7 @@ static void on_tick(int sig, siginfo_t *info, void *ctx)
 
 __attribute__((noinline)) static unsigned work(unsigned n)
 {
-	static unsigned table[16] = {1, 5, 9, 13, 3, 7};
+	unsigned table[16] = {1, 5, 9, 13, 3, 7};
 	static unsigned (*volatile step)(unsigned) = NULL;
 	unsigned i, x = n;
 
@@ -119,7 +121,7 @@ __attribute__((noinline)) static unsigned work(unsigned n)
 static void storm(void)
 {
 	struct sigaction sa;
-	struct itimerval it = {{0, 700}, {0, 700}}, off = {{0, 0}, {0, 0}};
+	struct itimerval it = {{0, 50}, {0, 50}}, off = {{0, 0}, {0, 0}};
 	unsigned x = 1, plain;
 	int i;
 
@@ -132,10 +134,10 @@ static void storm(void)
 	sigfillset(&sa.sa_mask);
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &it, NULL);
-	while (ticks < 50)
+	while (ticks < 2000)
 		x = work(x);
 	setitimer(ITIMER_REAL, &off, NULL);
-	printf("storm: %u, ticks %s, outside %d\n", plain, ticks >= 50 ? "enough" : "too few", (int)outside);
+	printf("storm: %u, ticks %s, outside %d\n", plain, ticks >= 2000 ? "enough" : "too few", (int)outside);
 	(void)x;
 }
 
@@ -166,6 +168,40 @@ static void actions(void)
 	printf("blocked: USR1 %d, sum %u\n", sigismember(&was, SIGUSR1), work(3));
 	sigprocmask(SIG_SETMASK, &was, &all);
 	printf("restored: USR1 was %d TERM was %d\n", sigismember(&all, SIGUSR1), sigismember(&all, SIGTERM));
+}
+
+/* A program that steps itself sees each of its instructions once. */
+static volatile unsigned long steps, path;
+
+static void on_step(int sig, siginfo_t *info, void *ctx)
+{
+	(void)sig;
+	steps++;
+	path = path * 31 + (unsigned long)REG((ucontext_t *)ctx, RIP) - (unsigned long)__executable_start + (unsigned long)info->si_code;
+}
+
+static void step(void)
+{
+	struct sigaction sa, old;
+	long a = 1, *p = &a;
+
+	memset(&sa, 0, sizeof sa);
+	sa.sa_sigaction = on_step;
+	sa.sa_flags = SA_SIGINFO;
+	sigaction(SIGTRAP, &sa, &old);
+	__asm__ volatile("subq $128, %%rsp\n"
+			 "pushfq; orl $0x100, (%%rsp); popfq\n"
+			 "movl $3, %%ecx\n"
+			 "1: addq room(%%rip), %1; call 2f; incq (%0); loop 1b; jmp 3f\n"
+			 "2: ret\n"
+			 "3: call *stepped(%%rip)\n"
+			 "leaq room(%%rip), %%rdi; movl $5, %%ecx; xorl %%eax, %%eax; rep stosb\n"
+			 "movl $39, %%eax; syscall\n"
+			 "pushfq; andl $~0x100, (%%rsp); popfq\n"
+			 "addq $128, %%rsp"
+			 : "+r"(p), "+r"(a) : : "rcx", "rax", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+	sigaction(SIGTRAP, &old, NULL);
+	printf("steps %lu, path %lx\n", steps, path);
 }
 
 /* A handler that runs while sigsuspend has everything else blocked. */
@@ -295,6 +331,7 @@ int main(void)
 	printf("call: %ld, faults %d\n", call_through_memory(), faults);
 	__asm__ volatile("ud2");
 	actions();
+	step();
 	suspend();
 	storm();
 	jumps();

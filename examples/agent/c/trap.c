@@ -380,6 +380,26 @@ static bool serve(ucontext_t *uc)
 
 /* ---- Handlers ------------------------------------------------------------- */
 
+/*
+ * A program that steps itself sees a trap after each of its instructions, and
+ * after each iteration of a string instruction, which is at the start of the
+ * slot again. Traps elsewhere in a slot, up to its tail, are not the program's.
+ * There is none between a system call and the next instruction, so of that slot
+ * the rest is not run.
+ */
+static bool step_is_ours(siginfo_t *info, ucontext_t *uc)
+{
+	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+	const struct agent_object *o = NULL;
+	const struct agent_probe *p = probe_in_slot(pc, &o);
+
+	if (p == NULL || pc == o->slots + p->slot)
+		return false;
+	if (p->entry != 0)
+		leave_slot(info, uc, XOL_WHY_SIGNAL);
+	return true;
+}
+
 /* A trap that is no probe's: what the program's own action for it is. */
 static uint64_t chain(siginfo_t *info, ucontext_t *uc, uint32_t number)
 {
@@ -387,6 +407,8 @@ static uint64_t chain(siginfo_t *info, ucontext_t *uc, uint32_t number)
 	struct agent_action none = {(uintptr_t)SIG_DFL, 0, 0, 0};
 	uint64_t mask;
 
+	if (info->si_code == TRAP_TRACE && step_is_ours(info, uc))
+		return 0;
 	count(&agent_counts->chained);
 	leave_slot(info, uc, XOL_WHY_SIGNAL);
 	if (a->handler == (uintptr_t)SIG_IGN && info->si_code <= 0)

@@ -61,7 +61,7 @@ AGENT_HIDDEN extern struct agent_object agent_object[AGENT_OBJECTS];
 AGENT_HIDDEN extern uint32_t agent_objects;
 AGENT_HIDDEN extern struct agent_counts *agent_counts;
 
-/* The code of trap.c, which must have no probe. */
+/* The code of the agent, which must have no probe. */
 AGENT_HIDDEN extern const uint8_t __start_xol_text[], __stop_xol_text[];
 
 /* Makes a system call; the result is -errno if it fails. */
