@@ -331,9 +331,9 @@ eval { die "x\n" }; print $@; $_ = "a1b22c333"; print "$1 " while /(\d+)/g; prin
 		{"awk", []string{`{n += NF; c[$1]++} END {print n, c["the"], sin(1)}`}, 30, ""},
 		{"bash", []string{"-c", shell}, 0, ""},
 		{"perl", []string{"-e", perl}, 0, "Perl_runops_standard,Perl_pp_add,Perl_pp_padsv,Perl_sv_setsv_flags,Perl_sv_2pv_flags,Perl_pp_match,Perl_hv_common,qsort,malloc,free,memchr"},
-		{"python3", []string{"-I", "-S", "-c", python}, 0, "_PyEval_EvalFrameDefault,PyObject_GetAttr,PyLong_FromLong,PyDict_GetItem,malloc,free,realloc"},
+		{"/usr/bin/python3", []string{"-I", "-S", "-c", python}, 0, "_PyEval_EvalFrameDefault,PyObject_GetAttr,PyLong_FromLong,PyDict_GetItem,malloc,free,realloc"},
 	} {
-		t.Run(p.name, func(t *testing.T) {
+		t.Run(filepath.Base(p.name), func(t *testing.T) {
 			ready(t)
 			path, err := exec.LookPath(p.name)
 			if err != nil {
