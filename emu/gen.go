@@ -119,7 +119,7 @@ func (w *Worker) shortPage() (*Page, error) {
 // noise, the memory operand solved for an address that exists, in a share of
 // the states one that does not.
 func (w *Worker) state(r *runs, words []uint64, i int) {
-	copy(words, w.x.template)
+	copy(words[:w.x.noise], w.x.template)
 	for _, k := range w.x.general {
 		words[k] = w.value() & w.x.mask[k]
 	}
@@ -177,11 +177,14 @@ func (w *Worker) counters(words []uint64, i int) {
 	if i&3 != 0 {
 		return
 	}
-	for _, k := range w.x.general {
-		if v := w.rnd.Uint64(); v&1 == 0 && w.t.Words[k].Reg != w.t.SP {
-			words[k] = v >> 8 & 3
-		}
+	sp := w.x.word(w.t.SP)
+	kept := words[sp]
+	for _, k := range w.x.general { // by a mask: nobody can predict a random bit
+		v := w.rnd.Uint64()
+		keep := -(v & 1)
+		words[k] = words[k]&keep | v>>8&3&^keep
 	}
+	words[sp] = kept
 }
 
 // indices gives a vector of indices small values in most states: random ones lead
