@@ -64,6 +64,9 @@ func (b *planner) callDead() bool {
 // if there is none. The operand may not need it: it is read again if the thread goes
 // back to the site.
 func (b *planner) deadTarget() int {
+	if b.env.Dead.IsEmpty() && b.env.ABI == reloc.ABINone {
+		return -1
+	}
 	count := 8
 	if b.a.m64 {
 		count = 16

@@ -9,9 +9,10 @@ import (
 // the return address is written, since the operand may be that very word; it then
 // waits on the stack until the jump.
 //
-// The short way is right unless the two overlap. Left in between it leaves that word
-// spoiled, for the site's call to write once more. Only if that never happens, since
-// the target is not canonical and the jump faults, is it seen: part of what Alias says.
+// An operand that cannot overlap that word is read twice. So is one of which the
+// caller says that it does not: that is the short way, and restricted. Left in between
+// the word is spoiled, for the site's call to write once more. Only if that never
+// happens, since the target is not canonical and the jump faults, is it seen.
 func (b *planner) callMem() fixups.Reason {
 	farRIP := b.farRIP()
 	z := b.zone()
