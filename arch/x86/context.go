@@ -5,8 +5,8 @@ import (
 	"github.com/xol-go/xol/reloc"
 )
 
-// Context implements [reloc.Contexter]. Two neighbours matter on x86, both in
-// front of the site:
+// Context implements [reloc.Contexter]. These neighbours matter on x86, in front of
+// the site:
 //
 //   - MOV SS and POP SS delay traps and interrupts until the site has run, STUI
 //     user interrupts, and in the kernel STI interrupts. Moved alone, the site would
@@ -14,6 +14,8 @@ import (
 //   - The marks with which Xen and KVM ask for emulation: UD2 and three letters,
 //     which belong to the instruction behind them. The UD2 itself cannot be moved
 //     either: it must stand in front of the letters.
+//   - The opcode of a restartable sequence's signature, which makes the four bytes
+//     behind it data; see also kernelWords.
 //
 // Bytes cannot be decoded backwards in general. So a neighbour counts only if
 // every way of decoding the bytes in front that arrives at the site comes through
@@ -24,6 +26,15 @@ func (a *Arch) Context(in *reloc.Insn, env *reloc.Env) error {
 		return nil
 	}
 	kernel := env.Mode == reloc.ModeKernel
+	if b := env.Code.Bytes(in.PC - 3); len(b) >= 7 && b[0] == 0x0f && rseqSignature(b[1:]) {
+		in.Hazards |= fixups.HazardRSeq.Bit() | fixups.HazardAdjacent.Bit()
+		return fixups.ReasonData
+	}
+	if kernel && a.m64 {
+		if r := kernelWords(in, env.Code); r != fixups.ReasonNone {
+			return r
+		}
+	}
 	if a.emulationMark(in.PC-markLen, env.Code) || in.Class == fixups.ClassTrap && a.emulationMark(in.PC, env.Code) ||
 		a.behindShadow(in.PC, env.Code, kernel) {
 		in.Hazards |= fixups.HazardAdjacent.Bit()

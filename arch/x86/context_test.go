@@ -41,6 +41,47 @@ func TestContext(t *testing.T) {
 	}
 }
 
+// Words that are read as data are refused, and not patched.
+func TestContextWords(t *testing.T) {
+	const check = "41ba78563412" + "450353fc" + "7402" + "0f0b" + "41ffd3"
+	for _, tt := range []struct {
+		name, code string
+		off        uint64
+		mode       reloc.Mode
+		hazard     fixups.Hazard
+		want       fixups.Reason
+	}{
+		{"signature", "0fb93d53300553" + "90", 0, reloc.ModeUser, fixups.HazardRSeq, fixups.ReasonData},
+		{"in the signature", "0fb93d53300553" + "90", 3, reloc.ModeUser, fixups.HazardRSeq, fixups.ReasonData},
+		{"handler", "0fb93d53300553" + "90", 7, reloc.ModeUser, fixups.HazardRSeq, fixups.ReasonNone},
+		{"another ud1", "0fb93d53300554" + "90", 0, reloc.ModeUser, fixups.HazardRSeq, fixups.ReasonNone},
+		{"kCFI mov", check, 0, reloc.ModeKernel, fixups.HazardAdjacent, fixups.ReasonAdjacent},
+		{"kCFI add", check, 6, reloc.ModeKernel, fixups.HazardAdjacent, fixups.ReasonAdjacent},
+		{"kCFI je", check, 10, reloc.ModeKernel, fixups.HazardAdjacent, fixups.ReasonNone},
+		{"kCFI ud2", check, 12, reloc.ModeKernel, fixups.HazardKeyedByPC, fixups.ReasonNone},
+		{"the same of a program", check, 0, reloc.ModeUser, fixups.HazardAdjacent, fixups.ReasonNone},
+		{"another add", "41ba78563412" + "450353f8" + "7402" + "0f0b", 6, reloc.ModeKernel, fixups.HazardAdjacent, fixups.ReasonNone},
+		{"kCFI type", "90b878563412f30f1efa", 1, reloc.ModeKernel, fixups.HazardAdjacent, fixups.ReasonData},
+		{"mov eax", "90b87856341290909090", 1, reloc.ModeKernel, fixups.HazardAdjacent, fixups.ReasonNone},
+	} {
+		code := unhex(t, tt.code)
+		env := reloc.Env{Mode: tt.mode, Code: &reloc.Text{Addr: 0x401000, Data: code}, Slots: reloc.SlotsNear}
+		var p reloc.Plan
+		if r := reloc.ReasonOf(reloc.Relocate(&p, AMD64, code[tt.off:], 0x401000+tt.off, &env)); r != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, r, tt.want)
+		}
+		var e fixups.Entry
+		reloc.Describe(&e, AMD64, code[tt.off:], 0x401000+tt.off, &env, false)
+		has := tt.want != fixups.ReasonNone || tt.hazard == fixups.HazardKeyedByPC
+		if e.Hazards.Has(tt.hazard) != has {
+			t.Errorf("%s: hazards %v", tt.name, e.Hazards)
+		}
+		if (e.Patch == 0) != (tt.want != fixups.ReasonNone) {
+			t.Errorf("%s: patch %v", tt.name, e.Patch.Names())
+		}
+	}
+}
+
 // Hazards of protections that are known to be off are dropped.
 func TestContextDropsHazards(t *testing.T) {
 	env := reloc.Env{Code: &reloc.Text{}, SHSTK: reloc.Off, IBT: reloc.Off}

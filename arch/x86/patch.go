@@ -18,7 +18,7 @@ import (
 func (a *Arch) Patch(in *reloc.Insn, env *reloc.Env) fixups.Patch {
 	p := fixups.PatchTrap | fixups.PatchBranch
 	switch {
-	case in.Class == fixups.ClassInvalid || in.Hazards.Has(fixups.HazardAdjacent):
+	case in.Class == fixups.ClassInvalid || in.Hazards.Has(fixups.HazardAdjacent) || isRSeqSignature(in):
 		return 0
 	case isEndbr(in) && env.IBT != reloc.Off:
 		p &^= fixups.PatchBranch

@@ -35,6 +35,10 @@ func (b *planner) form(f fixups.Form) fixups.Reason {
 	if b.in.Class == fixups.ClassInvalid || b.in.Len == 0 {
 		return fixups.ReasonReserved
 	}
+	if isRSeqSignature(b.in) {
+		b.in.Hazards |= fixups.HazardRSeq.Bit()
+		return fixups.ReasonData
+	}
 	if f == fixups.FormEmulate {
 		return b.slotless()
 	}

@@ -180,9 +180,13 @@ func (w *walker) literal(in *reloc.Insn) (uint64, bool) {
 	return word(w.code[off:off+uint64(size)], w.i.Order(w.env.DataOrder).Data), true
 }
 
-// operand: what is named outside the slot is what the site names.
+// operand: what is named outside the slot is what the site names, or the slot's
+// data in a plan that may use it.
 func (w *walker) operand(in *reloc.Insn) {
 	if in.Flags&reloc.PCOperand == 0 || !in.HasTarget() || in.Target == w.in.Target {
+		return
+	}
+	if w.env.Data && w.p.Private && w.mask(in.Target-w.dataOf(w.slot)) < fixups.DataSize {
 		return
 	}
 	if w.mask(in.Target-w.slot) >= uint64(len(w.code)) {
