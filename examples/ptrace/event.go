@@ -167,6 +167,9 @@ func (t *tracer) execed(k *task) error {
 		return err
 	}
 	first := p.pid == t.child && t.count.execs == 0
+	if first { // what came before was our launcher
+		t.count.stops, t.count.signals, t.count.children = 0, 0, 0
+	}
 	t.count.execs++
 	if !first && !t.cfg.exec {
 		return t.forget(k, 0)

@@ -105,11 +105,14 @@ func (t *tracer) here(k *task) (*probe, error) {
 		t.count.stale++
 		return nil, s.disarm(p)
 	}
-	if t.cfg.limit > 0 && p.steps >= t.cfg.limit {
+	fn := p.fn
+	switch {
+	case p == fn.entry && !fn.named && !s.full[fn]: // watched
+		if p.hits+1 >= t.cfg.hot {
+			return p, t.armFunction(s, fn)
+		}
+	case t.cfg.limit > 0 && p.steps >= t.cfg.limit:
 		return nil, s.disarm(p)
-	}
-	if fn := p.fn; p == fn.entry && !s.full[fn] && p.hits+1 >= t.cfg.hot {
-		return p, t.armFunction(s, fn)
 	}
 	return p, nil
 }
@@ -205,12 +208,22 @@ func (k *task) program(prog fixups.Program) error {
 
 // stepped ends a visit after the trap of its step; that trap has disarmed it.
 func (t *tracer) stepped(k *task, si *siginfo) error {
-	own := k.own && si.code() == trapTrace
+	own, setsTF := k.own && si.code() == trapTrace, k.step.setsTF
 	if err := t.finish(k); err != nil {
 		return err
 	}
-	if own {
+	switch {
+	case own:
 		return t.ownTrap(k)
+	case si.code() == trapBrkpt:
+		// The thread is still on its way out of a system call. If that was
+		// interrupted, the kernel takes the length of the instruction from pc before
+		// it lets the thread go: pc must be behind the site and nowhere else.
+		return t.resume(k, 0)
+	case setsTF:
+		// And after popf it takes the flag of another step at once for the program's:
+		// going on without a step in between makes it forget.
+		return t.resume(k, 0)
 	}
 	return t.visit(k)
 }
@@ -235,6 +248,11 @@ func (t *tracer) finish(k *task) error {
 func (t *tracer) takeBack(k *task) error {
 	if err := k.regs.get(k.tid); err != nil {
 		return err
+	}
+	// Before popf and iret the kernel takes the stepper's trap flag for one that the
+	// instruction is about to change, and does not hide it.
+	if !k.own {
+		k.regs.Eflags &^= trapFlag
 	}
 	if err := k.program(k.plan.Abort); err != nil {
 		return err

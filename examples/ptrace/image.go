@@ -61,6 +61,7 @@ type probe struct {
 	code    []byte // the instruction; aliases the function's text
 	emulate bool   // has a plan to emulate that the runner can run
 	repeats bool   // one visit is many steps
+	setsTF  bool   // may change the trap flag
 	hits    uint64 // visits that were completed
 	steps   uint64 // emulated or single-stepped, each iteration of a rep by itself
 }
@@ -280,7 +281,7 @@ func (t *tracer) site(m *image, fn *function, in *reloc.Insn) *probe {
 		return p
 	}
 	off := addr - fn.text.Addr
-	p := &probe{fn: fn, addr: addr, code: fn.text.Data[off : off+uint64(in.Len)], repeats: in.Hazards.Has(fixups.HazardRepeats)}
+	p := &probe{fn: fn, addr: addr, code: fn.text.Data[off : off+uint64(in.Len)], repeats: in.Hazards.Has(fixups.HazardRepeats), setsTF: in.Hazards.Has(fixups.HazardChangesTF)}
 	if reason := t.planSite(m, p); reason != fixups.ReasonNone {
 		t.count.refused[reason]++
 		return nil

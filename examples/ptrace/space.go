@@ -87,29 +87,44 @@ func (s *space) disarm(p *probe) error {
 
 // arm puts probes in: first all slots, then the breakpoints, so that a thread
 // which runs here meanwhile never meets a slot without code. A breakpoint is one
-// byte, so each fetch sees the old instruction or the trap. Sites whose bytes are
-// not those of the file are left alone.
+// byte, so each fetch sees the old instruction or the trap, and bytes that are
+// written as they were do not matter to anybody.
 func (t *tracer) arm(s *space, list []*probe) error {
 	if err := t.writeSlots(s, list); err != nil {
 		return err
 	}
-	for _, p := range list {
-		var buf [15]byte
-		b := buf[:len(p.code)]
-		if _, err := s.mem.ReadAt(b, int64(p.addr)); err != nil {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].fn == list[0].fn {
+			n++
+		}
+		if err := t.armIn(s, list[:n]); err != nil {
 			return err
 		}
-		if string(b) != string(p.code) {
-			if b[0] != int3 || string(b[1:]) != string(p.code[1:]) { // else it is armed already
-				t.count.stale++
-			}
-			continue
-		}
-		if _, err := s.mem.WriteAt([]byte{int3}, int64(p.addr)); err != nil {
-			return err
-		}
+		list = list[n:]
 	}
 	return nil
+}
+
+// armIn is arm for probes of one function, in order. Sites whose bytes are not
+// those of the file are left alone.
+func (t *tracer) armIn(s *space, list []*probe) error {
+	first, last := list[0], list[len(list)-1]
+	b := make([]byte, last.addr+uint64(len(last.code))-first.addr)
+	if _, err := s.mem.ReadAt(b, int64(first.addr)); err != nil {
+		return err
+	}
+	for _, p := range list {
+		at := b[p.addr-first.addr:][:len(p.code)]
+		switch {
+		case string(at) == string(p.code):
+			at[0] = int3
+		case at[0] != int3 || string(at[1:]) != string(p.code[1:]): // else it is armed already
+			t.count.stale++
+		}
+	}
+	_, err := s.mem.WriteAt(b, int64(first.addr))
+	return err
 }
 
 // writeSlots fills slots in, as many as are side by side with one write.
