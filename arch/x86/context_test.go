@@ -16,6 +16,11 @@ func TestContext(t *testing.T) {
 		a          *Arch
 		adjacent   bool
 	}{
+		{"behind stui", "5589e5" + "909090909090" + "f30f01ef" + "4889d4", 13, AMD64, true},
+		{"behind sti", "5589e5" + "909090909090" + "fb" + "f4", 10, AMD64, false},
+		{"Xen's ud2", "0f0b78656e" + "0fa2", 0, AMD64, true},
+		{"KVM's ud2", "0f0b6b766d" + "0fa2", 0, I386, true},
+		{"ud2 in front of others", "0f0b78656d" + "0fa2", 0, AMD64, false},
 		{"behind mov ss,ax", "554889e5" + "4883ec10" + "90909090" + "8ed0" + "4889d4", 14, AMD64, true},
 		{"behind mov ss,[rdi]", "554889e5" + "4883ec10" + "90909090" + "8e17" + "4889d4", 14, AMD64, true},
 		{"two behind", "554889e5" + "4883ec10" + "90909090" + "8ed0" + "4889d4" + "90", 17, AMD64, false},
@@ -78,6 +83,20 @@ func TestContextWords(t *testing.T) {
 		}
 		if (e.Patch == 0) != (tt.want != fixups.ReasonNone) {
 			t.Errorf("%s: patch %v", tt.name, e.Patch.Names())
+		}
+	}
+}
+
+// In the kernel STI holds interrupts back until the next instruction has run.
+func TestContextSTI(t *testing.T) {
+	for _, a := range []*Arch{AMD64, I386} {
+		code := unhex(t, "5589e583ec10909090909090fbf490")
+		for off, want := range map[uint64]error{13: fixups.ReasonAdjacent, 14: nil} {
+			env := reloc.Env{Mode: reloc.ModeKernel, Code: &reloc.Text{Addr: 0x401000, Data: code}}
+			var in reloc.Insn
+			if err := reloc.Analyze(&in, a, code[off:], 0x401000+off, &env); err != want {
+				t.Errorf("%s +%d: %v, want %v", a.info.Name, off, err, want)
+			}
 		}
 	}
 }

@@ -53,11 +53,14 @@ func (b *planner) keepTF() {
 	b.p.Abort = q.program()
 }
 
-func (b *planner) isIret() bool { return b.l.opmap() == 0 && b.l.opcode() == 0xcf }
+// isIret reports whether the instruction is IRET or UIRET.
+func (b *planner) isIret() bool {
+	return b.l.opmap() == 0 && b.l.opcode() == 0xcf || b.l.opmap() == 1 && b.l.opcode() == 0x01 && b.l.modrm() == 0xec
+}
 
-// iret moves IRET in user code, where it stays there, and takes pc from the stack.
-// In kernel mode it may return with page tables that do not have the slot, and ends
-// the blocking of NMIs.
+// iret moves IRET and UIRET in user code, where they stay there, and take pc from
+// the stack. In kernel mode IRET may return with page tables that do not have the
+// slot, and ends the blocking of NMIs; nobody uses UIRET there.
 func (b *planner) iret(step bool) fixups.Reason {
 	if b.env.Mode == reloc.ModeKernel {
 		return fixups.ReasonPrivileged

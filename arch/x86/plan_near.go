@@ -38,7 +38,7 @@ func (a *Arch) nearJump(p *fixups.Plan, in *reloc.Insn, env *reloc.Env) bool {
 	switch {
 	case in.Class == fixups.ClassPlain:
 		if in.Hazards&^copyable != 0 {
-			return false // ptwrite leaves pc in a trace
+			return false // ptwrite, which reads pc
 		}
 		nearPlain(p, in)
 	case in.Class == fixups.ClassPCRelative && l.has(flagRIPRel) && !l.pfx(pfx67):

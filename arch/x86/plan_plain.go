@@ -49,7 +49,9 @@ func (b *planner) plain(step bool) fixups.Reason {
 	if b.isPopf() {
 		return b.popf(step)
 	}
-	allowed := copyable
+	// PTWRITE, the one plain instruction that reads pc, tells it to a trace, to which
+	// every branch of the slot tells its own.
+	allowed := copyable | fixups.HazardReadsPC.Bit()
 	if !step {
 		// XTEST and what suspends load tracking look at the transaction alone. A step
 		// would have ended it (plan_tsx.go).

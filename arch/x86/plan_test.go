@@ -250,6 +250,8 @@ func TestRefusals(t *testing.T) {
 		{"0fb10d00010000", reloc.Env{Forms: emulate}, fixups.ReasonNotEmulated},
 		{"01c0", reloc.Env{Forms: emulate}, fixups.ReasonNotEmulated},
 		{"8ed0", reloc.Env{}, fixups.ReasonAdjacent},
+		{"cd2d", reloc.Env{Forms: jump, OS: reloc.Windows}, fixups.ReasonAdjacent},
+		{"cd2d", reloc.Env{Forms: step, OS: reloc.Windows}, fixups.ReasonAdjacent},
 		{"c7f800000000", reloc.Env{Forms: step}, fixups.ReasonTransaction},
 		{"0f01d5", reloc.Env{Forms: step}, fixups.ReasonTransaction},
 		{"0f01d5", reloc.Env{Forms: emulate}, fixups.ReasonNotEmulated},
@@ -531,9 +533,9 @@ func TestNearJump(t *testing.T) {
 	}
 }
 
-// TestNearRefusals: ptwrite, plain by class, leaves pc in a trace; the short way
-// leaves it to the families, which refuse it.
-func TestNearRefusals(t *testing.T) {
+// TestNearPTWRITE: ptwrite, plain by class, leaves pc in a trace; the short way
+// leaves it to the families, which copy it.
+func TestNearPTWRITE(t *testing.T) {
 	var code [16]byte
 	copy(code[:], unhex(t, "f30faee0"))
 	var in reloc.Insn
@@ -543,8 +545,8 @@ func TestNearRefusals(t *testing.T) {
 	}
 	for _, slots := range []reloc.Slots{reloc.SlotsNear, reloc.SlotsFar} {
 		env := reloc.Env{Forms: fixups.FormJump.Bit(), Slots: slots}
-		if err := AMD64.Plan(&p, &in, &env); err != fixups.ReasonUnknown {
-			t.Errorf("slots %d: %v", slots, err)
+		if err := AMD64.Plan(&p, &in, &env); err != nil || p.Strategy != fixups.StrategyCopy {
+			t.Errorf("slots %d: %v, %v", slots, err, p.Strategy)
 		}
 	}
 }

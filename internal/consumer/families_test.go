@@ -42,7 +42,7 @@ var readmeFamilies = []struct {
 	{"| `xbegin` | yes, as an immediate abort | yes | – |", "enfpq", "c7f800000000 66c7f80000", "c7f800000000 66c7f80000"},
 	{"| `xend`, `xabort`, `xtest` | – | yes | – |", "nfpq", "0f01d5 c6f800 0f01d6", "0f01d5 c6f800 0f01d6"},
 	{"| far `call` | – | with `Return` = `slot`, where that is not cut | yes |", "NF", "ff18", "ff18 9a785634120800"},
-	{"| `iret`, user mode | – | yes | yes |", "nfpqNF", "cf 48cf", "cf"},
+	{"| `iret`, `uiret`, user mode | – | yes | yes |", "nfpqNF", "cf 48cf f30f01ec", "cf"},
 	{"| `syscall`, user mode | – | yes | yes |", "nfpqNF", "0f05", ""},
 	{"| `int3`, `into`, `int n`, user mode | – | yes | yes |", "nfpqNF", "cc cd80", "cc ce cd80"},
 	{"| `int1`, user mode | – | yes | – |", "nfpq", "f1", "f1"},
