@@ -345,7 +345,7 @@ func (c *check) back() error {
 		return c.mismatch("program", err.Error())
 	}
 	c.lost = pt.Lost
-	c.pushed = c.p.IsCall && pt.State == fixups.StatePart
+	c.pushed = c.p.IsCall && pc != c.at.Slot
 	return nil
 }
 

@@ -1,6 +1,10 @@
 package emu
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/xol-go/xol/reloc"
+)
 
 // Prot is what may be done with a page.
 type Prot uint8
@@ -78,6 +82,12 @@ type Oracle interface {
 // this description instead of that of [TargetOf].
 type Describer interface {
 	Target(arch string) (*Target, error)
+}
+
+// Vendored is an [Oracle] that is one maker's processor: plans for another's are
+// unsupported where makers differ.
+type Vendored interface {
+	Vendor() reloc.Vendor
 }
 
 // Shaper is a [CPU] that cannot have all states: Shape makes a random one

@@ -223,7 +223,7 @@ func (c *check) excluded(o *final) []span {
 	if c.p.Alias && o.Stop.faulted() {
 		skip = append(skip, span{lo: sp - word, size: word}) // pushed before the operand was read
 	}
-	if c.pushed && o.Stop.faulted() {
+	if c.pushed && o.Stop.Kind == StopException && c.w.t.Bits == 64 {
 		// The jump that ends a copy goes to an address that is none, and the word
 		// that held the return address had been written: what was there is lost, as
 		// it would be after any other call. It is below the stack pointer.

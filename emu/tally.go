@@ -194,6 +194,14 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 				t.Add(&Result{Verdict: Unsupported, Limit: l.Name}, &v.Plan, in.Class)
 				continue // by the table, before anything runs
 			}
+			if w.vendor != reloc.VendorUnknown && in.Hazards.Has(fixups.HazardVendor) && envs[i].Vendor != w.vendor {
+				if !slices.Contains(limits, otherVendor) {
+					limits = append(limits, otherVendor)
+					t.limit(otherVendor)
+				}
+				t.Add(&Result{Verdict: Unsupported, Limit: otherVendor}, &v.Plan, in.Class)
+				continue
+			}
 			if !made {
 				if err := w.States(opt.States); err != nil {
 					return err
@@ -209,6 +217,9 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 	w.seen = limits
 	return nil
 }
+
+// otherVendor is the row of a plan for the processors of another maker.
+const otherVendor = "other-vendor"
 
 // linkAddress is where an object file would have what runs at pc: in its first
 // megabyte, a load bias of whole pages away. A plan that is made there, and

@@ -25,6 +25,7 @@ type Worker struct {
 	info    *reloc.Info
 	cpu     CPU
 	shaper  Shaper // cpu, if it is one
+	vendor  reloc.Vendor
 	limits  []Limit
 	rows    []*Limit // storage of site.rows
 	rnd     rng
@@ -117,6 +118,9 @@ func NewWorker(o Oracle, info *reloc.Info, seed uint64) (*Worker, error) {
 	w := &Worker{t: t, x: newIndex(t), info: info, cpu: cpu, limits: o.Limits(t.Arch),
 		rnd: newRNG(seed), seed: seed, arena: -1}
 	w.shaper, _ = cpu.(Shaper)
+	if v, ok := o.(Vendored); ok {
+		w.vendor = v.Vendor()
+	}
 	for i := range w.pool {
 		w.pool[i] = w.rnd.Uint64()
 	}

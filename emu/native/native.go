@@ -26,6 +26,7 @@ import (
 	"sync"
 
 	"github.com/xol-go/xol/emu"
+	"github.com/xol-go/xol/reloc"
 )
 
 // ErrAbsent means that this machine cannot execute the code: another operating
@@ -50,6 +51,18 @@ func (o *Oracle) Name() string { return "native" }
 func (o *Oracle) Features() (*Features, error) {
 	o.once.Do(func() { o.features, o.err = detect() })
 	return o.features, o.err
+}
+
+// Vendor implements [emu.Vendored].
+func (o *Oracle) Vendor() reloc.Vendor {
+	f, err := o.Features()
+	switch {
+	case err != nil:
+		return reloc.VendorUnknown
+	case f.intel:
+		return reloc.VendorIntel
+	}
+	return reloc.VendorAMD
 }
 
 // Target implements [emu.Describer]: the registers that the processor has.
