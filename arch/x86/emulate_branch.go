@@ -48,6 +48,9 @@ func (b *planner) emulateCond() fixups.Reason {
 	if !b.l.has(flagRelImm) {
 		return fixups.ReasonNotEmulated
 	}
+	if b.isLoop() && b.repeatOverrides() {
+		return fixups.ReasonVendor
+	}
 	q := b.begin()
 	if b.isLoop() {
 		b.emulateLoop(&q)
@@ -97,6 +100,20 @@ func (b *planner) condition(q *steps) fixups.Cond {
 		return fixups.CondEQ
 	}
 	return fixups.CondNE
+}
+
+// repeatOverrides reports whether a prefix asks LOOPE or LOOPNE for the other
+// value of ZF. Manuals reserve F2 and F3 there; AMD's processors go by the prefix
+// (Zen 3, executed), as if the instruction were a repeated string compare. Copies
+// keep the prefix.
+func (b *planner) repeatOverrides() bool {
+	switch b.l.opcode() {
+	case 0xe0:
+		return b.l.pfx(pfxF3)
+	case 0xe1:
+		return b.l.pfx(pfxF2)
+	}
+	return false
 }
 
 // emulateLoop counts down the register of the address size, which with 32 bits in

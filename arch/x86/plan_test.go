@@ -268,6 +268,8 @@ func TestRefusals(t *testing.T) {
 		{"ff2d00010000", reloc.Env{Forms: jump, Spill: true}, fixups.ReasonNoScratch},
 		{"66e800000000", reloc.Env{}, fixups.ReasonVendor},
 		{"667400", reloc.Env{}, fixups.ReasonVendor},
+		{"f3e010", reloc.Env{Forms: emulate}, fixups.ReasonVendor},
+		{"f2e110", reloc.Env{Forms: emulate}, fixups.ReasonVendor},
 		{"66c3", reloc.Env{Forms: emulate}, fixups.ReasonVendor},
 		{"66ff2500010000", reloc.Env{Forms: jump, Spill: true, Zone: reloc.Bytes{Set: true}}, fixups.ReasonVendor},
 		{"e800010000", reloc.Env{Forms: jump, SHSTK: reloc.On}, fixups.ReasonShadowStack},

@@ -79,7 +79,6 @@ func (a *asm) rr(op byte, r, rm reg) {
 }
 
 func (a *asm) load(r, base reg, disp int32)      { a.ea(1, 0x8b, r, base, disp) }
-func (a *asm) load32(r, base reg, disp int32)    { a.ea(0, 0x8b, r, base, disp) }
 func (a *asm) store(base reg, disp int32, r reg) { a.ea(1, 0x89, r, base, disp) }
 func (a *asm) lea(r, base reg, disp int32)       { a.ea(1, 0x8d, r, base, disp) }
 func (a *asm) mov(dst, src reg)                  { a.rr(0x89, src, dst) }
@@ -88,8 +87,7 @@ func (a *asm) sub(dst, src reg)                  { a.rr(0x29, src, dst) }
 func (a *asm) cmp(x, y reg)                      { a.rr(0x39, y, x) }
 func (a *asm) test(x reg)                        { a.rr(0x85, x, x) }
 
-// addMem adds a register to memory, addTo memory to a register.
-func (a *asm) addMem(base reg, disp int32, r reg) { a.ea(1, 0x01, r, base, disp) }
+// addTo adds memory to a register.
 func (a *asm) addTo(r, base reg, disp int32)      { a.ea(1, 0x03, r, base, disp) }
 
 // cmpMem compares a register with memory.
@@ -108,7 +106,6 @@ func (a *asm) mulMem(r, base reg, disp int32) {
 }
 
 func (a *asm) shl(r reg, n byte) { a.raw(0x48|byte(r>>3), 0xc1, 0xe0|byte(r&7), n) }
-func (a *asm) shr(r reg, n byte) { a.raw(0x48|byte(r>>3), 0xc1, 0xe8|byte(r&7), n) }
 
 // set is mov r, imm64.
 func (a *asm) set(r reg, v uint64) {

@@ -64,6 +64,8 @@ func (a *asm) call(nr uint32, args ...any) {
 			a.setLabel(r, v)
 		case int:
 			a.set(r, uint64(v))
+		case uint64:
+			a.set(r, v)
 		}
 	}
 	a.raw(0xb8)
@@ -75,10 +77,10 @@ func (a *asm) call(nr uint32, args ...any) {
 // the program itself; the stack is gone from here on. Then the first signal.
 func (a *asm) start() {
 	const rw, sharedFixed = 3, 0x11
-	a.call(sysMmap, sharedBase, sharedSize, rw, sharedFixed, sharedFile, 0)
-	a.call(sysMunmap, 0, textPage)
-	a.call(sysMunmap, textPage+textSize, sharedBase-textPage-textSize)
-	a.call(sysMunmap, sharedBase+sharedSize, userEnd-sharedBase-sharedSize)
+	a.call(sysMmap, uint64(sharedBase), sharedSize, rw, sharedFixed, sharedFile, 0)
+	a.call(sysMunmap, 0, uint64(textPage))
+	a.call(sysMunmap, uint64(textPage+textSize), uint64(sharedBase-textPage-textSize))
+	a.call(sysMunmap, uint64(sharedBase+sharedSize), uint64(userEnd-sharedBase-sharedSize))
 	a.call(sysSigstack, "altstack", 0)
 	for _, s := range runnerSignals {
 		a.call(sysSigaction, int(s), "action", 0, 8)
