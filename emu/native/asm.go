@@ -88,7 +88,7 @@ func (a *asm) cmp(x, y reg)                      { a.rr(0x39, y, x) }
 func (a *asm) test(x reg)                        { a.rr(0x85, x, x) }
 
 // addTo adds memory to a register.
-func (a *asm) addTo(r, base reg, disp int32)      { a.ea(1, 0x03, r, base, disp) }
+func (a *asm) addTo(r, base reg, disp int32) { a.ea(1, 0x03, r, base, disp) }
 
 // cmpMem compares a register with memory.
 func (a *asm) cmpMem(r, base reg, disp int32) { a.ea(1, 0x3b, r, base, disp) }
