@@ -9,6 +9,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,12 +48,14 @@ struct work {
 
 static struct work works[AGENT_OBJECTS];
 static const char *funcs; /* XOL_FUNCS */
-static int log_fd = -1;
+
+/* XOL_LOG and XOL_COUNTS, absolute; empty: not wanted. */
+static char log_path[PATH_MAX], counts_path[PATH_MAX];
 
 /* ---- Log ------------------------------------------------------------------ */
 
-/* Text to the log file, through no function of libc: at exit those have probes,
- * and would be counted. */
+/* A line of text. It is made and written through no function of libc: at exit
+ * those have probes, and would be counted. */
 struct line {
 	char text[512];
 	size_t n;
@@ -85,12 +88,49 @@ static void add_count(struct line *l, const char *name, uint64_t v)
 	add_number(l, v, 10);
 }
 
-static void put(struct line *l)
+static int open_end(const char *path)
+{
+	if (path[0] == 0)
+		return -1;
+	return (int)agent_syscall(SYS_open, (uintptr_t)path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644, 0, 0, 0);
+}
+
+static void put(int fd, struct line *l)
 {
 	add(l, "\n");
-	if (log_fd >= 0)
-		agent_syscall(SYS_write, (uint64_t)log_fd, (uintptr_t)l->text, l->n, 0, 0, 0);
+	if (fd >= 0)
+		agent_syscall(SYS_write, (uint64_t)fd, (uintptr_t)l->text, l->n, 0, 0, 0);
 	l->n = 0;
+}
+
+/* Puts a line to the log, which is not kept open: a program may have its own idea
+ * of which descriptors are free. */
+static void put_log(struct line *l)
+{
+	int fd = open_end(log_path);
+
+	put(fd, l);
+	if (fd >= 0)
+		agent_syscall(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+}
+
+/* The path of a variable, as it is where the program starts. */
+static void path_of(const char *variable, char *path)
+{
+	const char *s = getenv(variable);
+	size_t n = 0;
+
+	path[0] = 0;
+	if (s == NULL || s[0] == 0)
+		return;
+	if (s[0] != '/' && getcwd(path, PATH_MAX - 1) != NULL) {
+		n = strlen(path);
+		path[n++] = '/';
+	}
+	if (n + strlen(s) < PATH_MAX)
+		strcpy(path + n, s);
+	else
+		path[0] = 0;
 }
 
 /* A line about an object, or about the process. */
@@ -112,30 +152,52 @@ static void complain(const char *what, const char *why)
 
 	add(&l, ": ");
 	add(&l, why);
-	put(&l);
+	put_log(&l);
 }
 
 /* ---- Tables and objects --------------------------------------------------- */
 
-static bool read_table(xol_table *t, const char *path)
+/* Reads a file into memory of its own: the table must not change while it is used. */
+static void *read_file(const char *path, size_t *size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	xol_error err = {0, 0, ""};
-	void *data = MAP_FAILED;
+	uint8_t *data = (uint8_t *)MAP_FAILED;
+	size_t n = 0;
+	ssize_t got = 1;
 
-	if (fd >= 0 && fstat(fd, &st) == 0)
-		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	*size = 0;
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
+		*size = (size_t)st.st_size;
+		data = (uint8_t *)mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	while (data != MAP_FAILED && n < *size && got > 0) {
+		got = read(fd, data + n, *size - n);
+		n += got > 0 ? (size_t)got : 0;
+	}
 	if (fd >= 0)
 		close(fd);
+	if (data != MAP_FAILED && (n < *size || mprotect(data, *size, PROT_READ) != 0)) {
+		munmap(data, *size);
+		return MAP_FAILED;
+	}
+	return data;
+}
+
+static bool read_table(xol_table *t, const char *path)
+{
+	xol_error err = {0, 0, ""};
+	size_t size;
+	void *data = read_file(path, &size);
+
 	if (data == MAP_FAILED) {
 		complain(path, "cannot be read");
 		return false;
 	}
-	if (xol_check(t, data, (size_t)st.st_size, &err) == XOL_OK && strcmp(xol_arch(t), "amd64") == 0)
+	if (xol_check(t, data, size, &err) == XOL_OK && strcmp(xol_arch(t), "amd64") == 0)
 		return true;
 	complain(path, err.rule[0] != 0 ? err.rule : "not of amd64");
-	munmap(data, (size_t)st.st_size);
+	munmap(data, size);
 	return false;
 }
 
@@ -456,7 +518,7 @@ static void report_object(const struct work *w)
 	for (i = 0; i < REASONS + 1; i++)
 		if (w->unplanned[i] != 0)
 			add_count(&l, i == OTHER ? "other" : reasons[i], w->unplanned[i]);
-	put(&l);
+	put_log(&l);
 }
 
 /* The next path of a list, which it is taken from. */
@@ -496,14 +558,14 @@ static void open_objects(const char *list)
 /* Runs before main and before the constructors of the program. */
 __attribute__((constructor)) static void agent_start(void)
 {
-	const char *tables = getenv("XOL_TABLE"), *path = getenv("XOL_LOG");
+	const char *tables = getenv("XOL_TABLE");
 	uint32_t i, entries = 0;
 
 	if (tables == NULL)
 		return;
 	funcs = getenv("XOL_FUNCS");
-	if (path != NULL)
-		log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	path_of("XOL_LOG", log_path);
+	path_of("XOL_COUNTS", counts_path);
 	agent_counts = (struct agent_counts *)shared(sizeof *agent_counts);
 	if (agent_counts == NULL)
 		return;
@@ -526,9 +588,7 @@ __attribute__((constructor)) static void agent_start(void)
 static void report_hits(int fd)
 {
 	uint32_t i, j;
-	int log = log_fd;
 
-	log_fd = fd;
 	for (i = 0; i < agent_objects; i++) {
 		const struct agent_object *o = &agent_object[i];
 
@@ -547,19 +607,17 @@ static void report_hits(int fd)
 			add(&l, xol_func(&o->table, &ref, &at));
 			add(&l, "+0x");
 			add_number(&l, at, 16);
-			put(&l);
+			put(fd, &l);
 		}
 	}
-	log_fd = log;
 }
 
 /* Counts so far; those of a forked child are in those of its parent. */
 __attribute__((destructor)) static void agent_end(void)
 {
-	const char *path = getenv("XOL_COUNTS");
 	struct agent_counts c;
 	struct line l;
-	int fd = -1;
+	int fd;
 
 	if (agent_objects == 0)
 		return;
@@ -571,9 +629,11 @@ __attribute__((destructor)) static void agent_end(void)
 	add_count(&l, "forward", c.forward);
 	add_count(&l, "unresolved", c.unresolved);
 	add_count(&l, "chained", c.chained);
-	put(&l);
-	if (path != NULL)
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd >= 0)
+	put_log(&l);
+	fd = open_end(counts_path);
+	if (fd >= 0) {
+		agent_syscall(SYS_ftruncate, (uint64_t)fd, 0, 0, 0, 0, 0);
 		report_hits(fd);
+		agent_syscall(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+	}
 }

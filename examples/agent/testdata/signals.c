@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -241,6 +242,39 @@ static void jumps(void)
 	}
 }
 
+/* A stack that ends: pushes of calls fault, and the handler has a stack of its own. */
+static volatile int depth = INT_MAX;
+
+__attribute__((noinline)) static int recurse(int n)
+{
+	volatile char pad[4096 - 16];
+
+	pad[n % 4000] = (char)n;
+	return n == depth ? 0 : recurse(n + 1) + pad[n % 4000];
+}
+
+static void overflow(void)
+{
+	static char stack[65536];
+	stack_t ss, old;
+	struct sigaction sa;
+	int got;
+
+	memset(&ss, 0, sizeof ss);
+	ss.ss_sp = stack;
+	ss.ss_size = sizeof stack;
+	sigaltstack(&ss, &old);
+	memset(&sa, 0, sizeof sa);
+	sa.sa_handler = on_jump;
+	sa.sa_flags = SA_ONSTACK;
+	sigaction(SIGSEGV, &sa, NULL);
+	got = sigsetjmp(out, 1);
+	if (got == 0)
+		printf("%d\n", recurse(0));
+	printf("end of stack: signal %d\n", got);
+	sigaltstack(&old, NULL);
+}
+
 static void *thread(void *arg)
 {
 	unsigned x = (unsigned)(unsigned long)arg;
@@ -262,7 +296,7 @@ static void threads(void)
 			exit(3);
 	for (i = 0; i < 4; i++) {
 		pthread_join(t[i], &x);
-		sum ^= (unsigned long)x;
+		sum = sum * 31 + (unsigned long)x;
 	}
 	printf("threads: %lu\n", sum);
 }
@@ -335,6 +369,7 @@ int main(void)
 	suspend();
 	storm();
 	jumps();
+	overflow();
 	threads();
 	children();
 	return 0;
