@@ -70,7 +70,7 @@ func TestRandom(t *testing.T) {
 	o, seed := oracle(t), testenv.Seed(t)
 	inputs := 1500
 	if sweeping() {
-		inputs = 100000
+		inputs = 40000
 	}
 	for _, a := range arches() {
 		t.Run(a.Info().Name, func(t *testing.T) {

@@ -265,7 +265,7 @@ func TestMemory(t *testing.T) {
 // themselves alone.
 func TestSurvives(t *testing.T) {
 	e := mustOpen(t, "amd64")
-	e.p.patience = 200 * time.Millisecond
+	e.p.patience = 2 * time.Second
 	words := len(e.t.Words)
 	one := e.single(e.caseAt(0x48, 0x89, 0x03)) // mov [rbx], rax
 	b := &emu.Batch{Lo: one.Lo, Hi: one.Hi, Limit: 1, N: 3, Out: make([]uint64, 3*words), InFirst: make([]uint32, 4), Stops: make([]emu.Stop, 3)}

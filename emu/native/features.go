@@ -9,7 +9,8 @@ import (
 
 // Features are what the processor and the kernel let programs use.
 type Features struct {
-	leaf1, leaf7, leaf71, leafAMD1 leaf // of CPUID: 1, 7, 7 with ECX = 1, 0x80000001
+	// Leaves of CPUID: 1, 7, 7 with ECX = 1, 0x80000001, 0x80000008.
+	leaf1, leaf7, leaf71, leafAMD1, leafAMD8 leaf
 
 	size       int    // of the XSAVE area that signal frames have
 	components uint64 // of it that states set
@@ -151,17 +152,32 @@ var featureTable = []feature{
 	{"protection-keys", leaf7(ecx, 4), []row{{opModRM | pAny, legacy(1, 0x01) | 0xee<<8}, {opModRM | pAny, legacy(1, 0x01) | 0xef<<8}}},
 	{"rtm", leaf7(ebx, 11), []row{{opModRM | pAny, legacy(1, 0x01) | 0xd5<<8}, {opModRM | pAny, legacy(1, 0x01) | 0xd6<<8}}},
 	{"tsxldtrk", leaf7(edx, 16), []row{{op | 0xfe<<8 | pF2, legacy(1, 0x01) | 0xe8<<8 | pF2}}},
-	{"mcommit", never, []row{{opModRM | pF3, legacy(1, 0x01) | 0xfa<<8 | pF3}}},
-	{"monitorx", amd1(ecx, 29), []row{{opModRM, legacy(1, 0x01) | 0xfa<<8}, {opModRM, legacy(1, 0x01) | 0xfb<<8}}},
-	{"clzero", never, []row{{opModRM, legacy(1, 0x01) | 0xfc<<8}}},
+	{"mcommit", amd8(ebx, 8), []row{{opModRM | pF3, legacy(1, 0x01) | 0xfa<<8 | pF3}}},
+	{"clzero", amd8(ebx, 0), []row{{opModRM, legacy(1, 0x01) | 0xfc<<8}}},
 	{"prefetch-register", func(f *Features) bool { return f.intel }, []row{{op | regMode, legacy(1, 0x0d) | regMode}}},
-	{"vpextrq-386", func(f *Features) bool { return f.intel }, []row{{op | pW, vex(3, 0x16) | pW}, {op | pW, vex(3, 0x22) | pW}}},
+}
+
+// quads32 are VPEXTRQ and VPINSRQ in 32-bit mode, where Intel's manual has W
+// ignored and AMD's processors find them undefined.
+var quads32 = feature{"vpextrq-386", func(f *Features) bool { return f.intel },
+	[]row{{op | pW, vex(3, 0x16) | pW}, {op | pW, vex(3, 0x22) | pW}}}
+
+// featuresOf are those of a mode.
+func featuresOf(arch string) []feature {
+	if arch == "386" {
+		return append(slices.Clone(featureTable), quads32)
+	}
+	return featureTable
 }
 
 func never(*Features) bool { return false }
 
 func amd1(reg, bit int) func(*Features) bool {
 	return func(f *Features) bool { return f.leafAMD1.has(reg, bit) }
+}
+
+func amd8(reg, bit int) func(*Features) bool {
+	return func(f *Features) bool { return f.leafAMD8.has(reg, bit) }
 }
 
 func leaf7(reg, bit int) func(*Features) bool {
@@ -200,8 +216,8 @@ func (f *Features) Absent() []string {
 // process can judge.
 func (f *Features) limits(arch string) []emu.Limit {
 	var rows []emu.Limit
-	for i := range featureTable {
-		if x := &featureTable[i]; !x.has(f) {
+	for _, x := range featuresOf(arch) {
+		if !x.has(f) {
 			rows = append(rows, x.limits()...)
 		}
 	}
@@ -235,6 +251,8 @@ var processLimits = []emu.Limit{
 		Why: "enters a hypervisor"},
 	{Name: "hypercall", Verdict: emu.Unsupported, Mask: op | 0xf8<<8, Value: legacy(1, 0x01) | 0xd8<<8,
 		Why: "enters a hypervisor"},
+	{Name: "monitorx", Verdict: emu.Unsupported, Mask: opModRM &^ (1 << 8), Value: legacy(1, 0x01) | 0xfa<<8, Sample: "0f01fa",
+		Why: "waits for what other processors do"},
 	own("rdtsc", op, legacy(1, 0x31), "0f31"),
 	own("rdtscp", opModRM, legacy(1, 0x01)|0xf9<<8, "0f01f9"),
 	own("rdpru", opModRM, legacy(1, 0x01)|0xfd<<8, "0f01fd"),

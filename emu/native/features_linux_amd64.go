@@ -38,6 +38,9 @@ func detect() (*Features, error) {
 	if topAMD[eax] >= 0x80000001 {
 		ask(&f.leafAMD1, 0x80000001, 0)
 	}
+	if topAMD[eax] >= 0x80000008 {
+		ask(&f.leafAMD8, 0x80000008, 0)
+	}
 	const genu = 0x756e6547 // how GenuineIntel begins
 	f.intel = top[ebx] == genu
 	if err != nil {

@@ -26,6 +26,9 @@ func arches() []reloc.Arch { return []reloc.Arch{x86.AMD64, x86.I386} }
 // oracle is the judge, or the end of the test.
 func oracle(t testing.TB) *native.Oracle {
 	t.Helper()
+	if testenv.Race && t.Name() != "TestRandom" {
+		t.Skip("waits for another program in one goroutine; runs without the race detector")
+	}
 	o := native.New()
 	if _, err := o.Features(); err != nil {
 		testenv.Missing(t, err.Error())
@@ -70,7 +73,7 @@ func environments(a reloc.Arch) []reloc.Env {
 // thorough is how rows and cases are judged.
 func thorough() emu.Options {
 	if sweeping() {
-		return emu.Options{States: 16, Interrupt: 2}
+		return emu.Options{States: 10, Interrupt: 1, Placements: 3}
 	}
 	return emu.Options{States: 6, Interrupt: 1, Placements: 1}
 }
