@@ -198,6 +198,29 @@ func TestLowData(t *testing.T) {
 	}
 }
 
+// A return address between 2 and 4 GiB is not the sign extension of its low half.
+func TestHighReturn(t *testing.T) {
+	for _, tt := range []struct {
+		site, want string
+		env        reloc.Env
+	}{
+		{"e800010000", "ff350e000000" + "ff2500000000" + "050100b000000000" + "050000b000000000", none},
+		{"e800010000", "68050000b0" + "c744240400000000" + "488d642480" + "68050100b0" + "c744240400000000" + "c28000", reloc.Env{ExecuteOnly: true, Spill: true}},
+		{"ff5008", "488d6424f8" + "ff7008" + "c7442408030000b0" + "c744240c00000000" + "c3", reloc.Env{Spill: true, Mode: reloc.ModeKernel}},
+	} {
+		tt.env.Forms = fixups.FormJump.Bit()
+		p, _, err := planOf(t, AMD64, 0xb0000000, tt.site, tt.env)
+		if err != nil {
+			t.Errorf("%s: %v", tt.site, err)
+			continue
+		}
+		got, err := fixups.Place(nil, p, AMD64.testBases(0xb0000000, testFar))
+		if h := hex.EncodeToString(got); err != nil || h != tt.want {
+			t.Errorf("%s:\n got %s %v\nwant %s", tt.site, h, err, tt.want)
+		}
+	}
+}
+
 // In 32-bit mode every slot is in reach, modulo 2^32.
 func TestJumpCode32(t *testing.T) {
 	for _, tt := range []struct {
