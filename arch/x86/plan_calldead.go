@@ -16,7 +16,7 @@ import (
 // that it would not need.
 func (b *planner) callDead() bool {
 	n := b.deadTarget()
-	if n < 0 {
+	if n < 0 || b.halfPushed() {
 		return false
 	}
 	code, relocs, points := len(b.p.Code), len(b.p.Relocs), len(b.p.Points)
@@ -32,21 +32,12 @@ func (b *planner) callDead() bool {
 	b.p.Strategy = fixups.StrategyDeadReg
 	b.p.Clobbers.Add(b.a.general(n))
 	b.start()
-	size := int64(b.pushSize())
 	jump := 2 + n>>3
 	if b.noTrack() {
 		jump++
 	}
-	var literal bool
-	if b.short() {
-		b.bytes(0x66, 0x68)
-		b.abs(2, b.next())
-	} else {
-		literal = b.pushNext(jump, 0)
-	}
-	b.point(fixups.StateDone,
-		b.p.Program(add(b.sp(), b.sp(), size), mov(fixups.PC(), fixups.SitePlus(0))),
-		b.p.Program(mov(fixups.PC(), b.reg(n))))
+	literal := b.pushWith(n, jump)
+	b.targeted(n, fixups.StateDone)
 	if b.noTrack() {
 		b.bytes(0x3e)
 	}
@@ -58,6 +49,43 @@ func (b *planner) callDead() bool {
 		b.literal(b.next())
 	}
 	return true
+}
+
+// pushWith is pushNext with the target in register n. Between the two halves of a push
+// the operand may be half overwritten, so the way out is forward.
+func (b *planner) pushWith(n, gap int) (literal bool) {
+	switch {
+	case b.short():
+		b.bytes(0x66, 0x68)
+		b.abs(2, b.next())
+	case b.a.m64 && b.env.ExecuteOnly:
+		b.bytes(0x68)
+		b.abs(4, b.next())
+		b.targeted(n, fixups.StatePart)
+		b.bytes(0xc7, 0x44, 0x24, 0x04)
+		b.reloc(fixups.Reloc{Addend: b.next(), Size: 4, Bits: 32, Shift: 32, Check: fixups.CheckSigned})
+	default:
+		return b.pushNext(gap, 0)
+	}
+	return false
+}
+
+// targeted is a boundary behind the push, or its first half if part. Back is for a
+// fault of the jump, as in unrestored: the word gets the target, which is what it held
+// if it is the operand.
+func (b *planner) targeted(n int, s fixups.State) {
+	size := b.pushSize()
+	back := b.begin()
+	back.store(b.sp(), b.reg(n), size)
+	back.add64(b.sp(), b.sp(), int64(size))
+	back.mov(fixups.PC(), fixups.SitePlus(0))
+	backward := back.program()
+	q := b.begin()
+	if s == fixups.StatePart {
+		q.store(b.sp(), fixups.SitePlus(b.next()), size)
+	}
+	q.mov(fixups.PC(), b.reg(n))
+	b.point(s, backward, q.program())
 }
 
 // deadTarget is the hardware number of a dead register that can hold the target, -1

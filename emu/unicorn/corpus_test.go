@@ -30,6 +30,7 @@ func environments(a reloc.Arch) []reloc.Env {
 		{Slots: near, Spill: true, Stop: fixups.StopTrap},
 		{Slots: near, Data: true, Short: true},
 		{Slots: near, Spill: true, ExecuteOnly: true, Mode: reloc.ModeKernel, IBT: reloc.On},
+		{Slots: near, ExecuteOnly: true, ABI: reloc.ABICall},
 		{Slots: near, Biased: true, SHSTK: reloc.On, Vendor: reloc.VendorIntel},
 	}
 	if a.Info().NearOnly {
