@@ -113,6 +113,12 @@ func (e *Encoder) Reset(t *Table) {
 	e.str("")
 }
 
+// Grow makes room for n more runs.
+func (e *Encoder) Grow(n int) {
+	runs := &e.sec[secRuns]
+	runs.data = slices.Grow(runs.data, n*binRun)
+}
+
 // Len returns the number of instructions in the runs that have ended.
 func (e *Encoder) Len() int { return int(e.done) }
 

@@ -75,8 +75,8 @@ func (e *Encoder) runSites(b []byte, starts []uint64, sites []Site, size uint64)
 // are while it makes more, also in another goroutine.
 type Shapes struct{ v View }
 
-// ShapeCount returns the number of shapes that e has.
-func (e *Encoder) ShapeCount() int { return len(e.lens) }
+// Len returns the number of shapes.
+func (s *Shapes) Len() int { return len(s.v.sec[secShapes]) / binShape }
 
 // Shapes returns the shapes that e has.
 func (e *Encoder) Shapes() *Shapes { return &Shapes{View{sec: e.views()}} }

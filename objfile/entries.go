@@ -84,6 +84,9 @@ func (f *File) entrySymbols(syms *symbols, data []Range) ([]Entry, error) {
 // isPart reports whether a name is one that GCC and LLVM give to the seldom
 // executed half of a function, which is jumped to: f.cold, f.cold.12.
 func isPart(name string) bool {
+	if strings.IndexByte(name, '.') < 0 { // as nearly all are
+		return false
+	}
 	i := strings.LastIndex(name, ".cold")
 	if i <= 0 {
 		return false

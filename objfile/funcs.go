@@ -138,8 +138,10 @@ func (c candidate) end() uint64 { return c.addr + c.size } // at most 2^64-1: in
 // disjoint sorts candidates and resolves overlaps as Funcs says.
 func disjoint(list []candidate) []candidate {
 	slices.SortFunc(list, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(b.size, a.size),
-			cmp.Compare(a.rank, b.rank), cmp.Compare(a.ord, b.ord))
+		if a.addr != b.addr {
+			return cmp.Compare(a.addr, b.addr)
+		}
+		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.rank, b.rank), cmp.Compare(a.ord, b.ord))
 	})
 	out := list[:0]
 	for _, c := range list {
@@ -174,7 +176,7 @@ func appendUncovered(dst []Range, c candidate, funcs []Func, at int) []Range {
 // fill adds what the candidates cover and funcs does not, as far as keep makes
 // functions of it. The result is sorted.
 func fill(funcs []Func, list []candidate, keep func(c candidate, piece Range) (Func, bool)) []Func {
-	var added []Func
+	added := make([]Func, 0, max(0, len(list)-len(funcs)))
 	var pieces []Range
 	at := 0
 	for _, c := range disjoint(list) {
@@ -274,7 +276,7 @@ func (n *namer) name(s symbol) string {
 
 // fromSymbols makes the functions that sized symbols state.
 func (n *namer) fromSymbols() []Func {
-	var list []candidate
+	list := make([]candidate, 0, len(n.syms.list))
 	for i, s := range n.syms.list {
 		if s.kind <= symIFunc && s.size != 0 && !inRanges(n.data, VAddr(s.addr)) {
 			list = append(list, candidate{addr: s.addr, size: s.size, ord: uint32(i), rank: s.bind})

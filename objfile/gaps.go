@@ -33,6 +33,9 @@ func (f *File) Gaps() ([]Gap, error) {
 			out = appendGaps(out, g, data)
 		}
 	}
+	if len(data) == 0 {
+		return out, nil // by section, and so by address
+	}
 	for _, fn := range funcs {
 		sec := f.sectionAt(fn.Addr)
 		for r := range overlaps(data, fn.Range()) {

@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // symKind sorts symbols by what they tell about code.
@@ -43,9 +44,13 @@ type symbols struct {
 type strtab struct {
 	b      []byte
 	budget int64
+	names  *strings.Builder // where strings are put together, many in one allocation
 }
 
-func newStrtab(b []byte) strtab { return strtab{b, 16*int64(len(b)) + 1<<16} }
+func newStrtab(b []byte) strtab { return strtab{b: b, budget: 16*int64(len(b)) + 1<<16} }
+
+// nameBytes is how much room for names is allocated at once.
+const nameBytes = 64 << 10
 
 // at returns the string at off, "" if there is none; ok is false when the budget
 // is spent. It looks at no byte that the budget does not cover, so all calls
@@ -63,7 +68,13 @@ func (t *strtab) at(off uint32) (s string, ok bool) {
 	if t.budget -= int64(n) + 1; t.budget < 0 {
 		return "", false
 	}
-	return string(b[:n]), true
+	if t.names == nil || t.names.Cap()-t.names.Len() < n {
+		t.names = new(strings.Builder)
+		t.names.Grow(min(max(n, nameBytes), max(n, len(t.b))))
+	}
+	from := t.names.Len()
+	t.names.Write(b[:n])
+	return t.names.String()[from:], true
 }
 
 // is reports whether the string at off is s, at the cost of len(s).
@@ -112,6 +123,7 @@ func (f *File) readSymtab(out *symbols, opd *opd, s *shdr, tab int) error {
 		return f.fail(ErrMalformed, "symbol table %q of %d bytes", s.name, len(b))
 	}
 	out.tabs[tab] = newStrtab(strs)
+	out.list = slices.Grow(out.list, len(b)/size)
 	for ; len(b) >= size; b = b[size:] {
 		raw := f.lay.sym(b)
 		if sym, ok := f.keepSymbol(&out.tabs[tab], opd, raw); ok {
@@ -235,15 +247,17 @@ func (f *File) Symbols() iter.Seq2[Symbol, error] {
 // labels returns the symbols that can name an address, by address, the best
 // name for an address first.
 func (s *symbols) labels() []symbol {
-	var out []symbol
+	out := make([]symbol, 0, len(s.list))
 	for _, sym := range s.list {
 		if sym.kind <= symLabel {
 			out = append(out, sym)
 		}
 	}
 	slices.SortFunc(out, func(a, b symbol) int {
-		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.kind, b.kind),
-			cmp.Compare(a.bind, b.bind), cmp.Compare(a.ord, b.ord))
+		if a.addr != b.addr {
+			return cmp.Compare(a.addr, b.addr)
+		}
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.bind, b.bind), cmp.Compare(a.ord, b.ord))
 	})
 	return out
 }

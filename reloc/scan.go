@@ -32,6 +32,7 @@ type Scan struct {
 	Starts []uint64      // bit i mod 64 of word i/64: an instruction starts at text[i]
 	Sites  []fixups.Site // offsets from text[0]; Shape is a number of a key
 	Copies uint32        // bit n: an instruction of n bytes is ShapeCopy
+	Own    int           // sites that are ScanOwn
 }
 
 // ScanOwn stands for the number of a key where [Shaper.ShapeKey] says ShapeOwn.

@@ -235,6 +235,7 @@ func (s *scanner) keep(out *reloc.Scan, text []byte, pc uint64, notes int) {
 		}
 		if target := (pc + off + d) & s.a.branchWrap; class != 0 && (d <= size || target != pc+off+d) {
 			sites = append(sites, fixups.Site{Off: uint32(off), Shape: reloc.ScanOwn, D: int64(target - (pc + off))})
+			out.Own++
 			continue
 		}
 		if n == 0 {

@@ -97,11 +97,11 @@ type walker struct {
 func (w *walker) next() (fde FDE, ok bool, err error) {
 	for w.pos < uint64(len(w.s.Data)) {
 		start := w.pos
-		body, err := w.entry()
+		body, some, err := w.entry()
 		if err != nil {
 			return FDE{}, false, err
 		}
-		if body == nil {
+		if !some {
 			if w.s.ToTerminator {
 				return FDE{}, false, nil
 			}
@@ -136,46 +136,49 @@ type body struct {
 	start uint64 // offset of what follows the id
 }
 
-// entry reads length and id, and moves pos behind the entry. nil means a
+// entry reads length and id, and moves pos behind the entry. some is false for a
 // terminator. The id field of .eh_frame has 4 bytes even where the length is
 // extended to 64 bits (unlike .debug_frame).
-func (w *walker) entry() (*body, error) {
+func (w *walker) entry() (b body, some bool, err error) {
 	data, start := w.s.Data, w.pos
 	rest := uint64(len(data)) - start
 	if rest < 4 {
 		if len(bytes.Trim(data[start:], "\x00")) == 0 {
 			w.pos = uint64(len(data)) // alignment behind the terminator
-			return nil, nil
+			return body{}, false, nil
 		}
-		return nil, &Error{start, "cut in its length"}
+		return body{}, false, &Error{start, "cut in its length"}
 	}
 	n, head := uint64(w.s.Order.Uint32(data[start:])), uint64(4)
 	if n == 0xffffffff {
 		if rest < 12 {
-			return nil, &Error{start, "cut in its extended length"}
+			return body{}, false, &Error{start, "cut in its extended length"}
 		}
 		n, head = w.s.Order.Uint64(data[start+4:]), 12
 	}
 	if n == 0 {
 		w.pos = start + head
-		return nil, nil
+		return body{}, false, nil
 	}
 	if n > rest-head {
-		return nil, &Error{start, fmt.Sprintf("length %#x reaches behind the section", n)}
+		return body{}, false, &Error{start, fmt.Sprintf("length %#x reaches behind the section", n)}
 	}
 	if n < 4 {
-		return nil, &Error{start, fmt.Sprintf("length %d is too small", n)}
+		return body{}, false, &Error{start, fmt.Sprintf("length %d is too small", n)}
 	}
 	w.pos = start + head + n
 	id := uint64(w.s.Order.Uint32(data[start+head:]))
-	return &body{start + head, id, start + head + 4}, nil
+	return body{start + head, id, start + head + 4}, true, nil
 }
 
 // cieOf finds the CIE of an FDE. It lies before the FDE, for the pointer counts
 // backwards; demanding that it begins where the walk met one keeps hostile
 // sections from having one stretch of bytes parsed over and over.
-func (w *walker) cieOf(start uint64, b *body) (cie, error) {
+func (w *walker) cieOf(start uint64, b body) (cie, error) {
 	want := b.idPos - b.id
+	if n := len(w.cies); n > 0 && b.id <= b.idPos && uint64(w.cies[n-1].off) == want {
+		return w.cies[n-1], nil // most entries follow their CIE
+	}
 	i := sort.Search(len(w.cies), func(i int) bool { return uint64(w.cies[i].off) >= want })
 	if b.id > b.idPos || i == len(w.cies) || uint64(w.cies[i].off) != want {
 		return cie{}, &Error{start, fmt.Sprintf("no CIE at %d bytes before %#x", b.id, b.idPos)}

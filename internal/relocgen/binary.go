@@ -40,7 +40,7 @@ type binaryPiece struct {
 	starts []uint64
 	sites  []fixups.Site // Shape is a number of a key of the worker, or has ownShape
 	runs   []binaryRun
-	shapes shapeTable
+	shapes pieceShapes
 	total  counts
 	seen   map[uint64]bool
 	err    error
@@ -62,7 +62,9 @@ func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
 	}
 	chunks := j.split(funcs, binaryChunk)
 	p.begin(chunks)
-	b := &binaryWriter{enc: fixups.NewEncoder(&j.meta), progress: p, seen: map[uint64]bool{}}
+	b := &binaryWriter{enc: fixups.NewEncoder(&j.meta), progress: p, seen: map[uint64]bool{}, numbers: map[*binaryWorker]*numbers{}}
+	b.enc.Grow(len(funcs))
+	b.learner = newLearner(j, b.enc)
 	b.enc.Stream(w)
 	err = b.collect(j, chunks)
 	b.total.sites = b.enc.Len()
@@ -85,7 +87,8 @@ type binaryWriter struct {
 	total    counts
 	gaps     []fixups.Range
 	seen     map[uint64]bool
-	adopted  map[*learner]*adopted
+	learner  *learner
+	numbers  map[*binaryWorker]*numbers
 }
 
 // collect runs the workers and writes what they find in the order of addresses. No
@@ -103,9 +106,8 @@ func (b *binaryWriter) collect(j *job, chunks []*chunk) error {
 		free <- &binaryPiece{ready: make(chan struct{}, 1)}
 	}
 	var wg sync.WaitGroup
-	makeWorker := j.binaryWorkers()
 	for range n {
-		worker := makeWorker()
+		worker := j.newBinaryWorker()
 		wg.Go(func() {
 			for p := range work {
 				worker.piece(p)
@@ -145,7 +147,9 @@ func (b *binaryWriter) piece(p *binaryPiece) error {
 	if p.err != nil {
 		return p.err
 	}
-	b.adopt(p)
+	if err := b.number(p); err != nil {
+		return err
+	}
 	starts, sites := p.starts, p.sites
 	for i := range p.runs {
 		r := &p.runs[i]
@@ -162,7 +166,9 @@ func (b *binaryWriter) piece(p *binaryPiece) error {
 // binaryWorker finds what is in pieces of the table.
 type binaryWorker struct {
 	sweeper
-	shapes  *workerShapes
+	enc     *fixups.Encoder // has the shapes of sites that share none
+	own     int             // number of them
+	lens    uint32          // lengths of plain copies that were met
 	shaper  reloc.Shaper
 	scanner reloc.Scanner // nil: every site is described
 	scan    reloc.Scan
@@ -179,25 +185,14 @@ type window struct {
 	size uint64
 }
 
-// binaryWorkers returns a function that makes workers. Ports that say which sites
-// share a shape have their shapes made once for all workers.
-func (j *job) binaryWorkers() func() *binaryWorker {
-	shaper, _ := j.arch.(reloc.ScanShaper)
-	if !j.pick.all() || j.slot != nil || j.arch.Info().NeedsContext || j.w.env.ExecuteOnly || j.w.env.Slots == reloc.SlotsRange {
-		shaper = nil
-	}
-	common := newLearner(j, shaper)
-	return func() *binaryWorker {
-		w := &binaryWorker{}
-		w.init(j)
-		if shaper == nil {
-			w.shapes = &workerShapes{learner: newLearner(j, nil)}
-			return w
-		}
+func (j *job) newBinaryWorker() *binaryWorker {
+	w := &binaryWorker{enc: fixups.NewEncoder(&j.meta)}
+	w.init(j)
+	shaper, ok := j.arch.(reloc.ScanShaper)
+	if ok && j.pick.all() && j.slot == nil && !j.arch.Info().NeedsContext && !w.env.ExecuteOnly && w.env.Slots != reloc.SlotsRange {
 		w.shaper, w.scanner = shaper, shaper.NewScanner()
-		w.shapes = &workerShapes{learner: common, scanner: w.scanner}
-		return w
 	}
+	return w
 }
 
 // all reports whether every site is wanted.
@@ -209,6 +204,7 @@ func (p *picker) all() bool {
 func (w *binaryWorker) piece(p *binaryPiece) {
 	w.p, w.window = p, window{}
 	p.text, p.starts, p.runs, p.total, p.seen, p.err = p.text[:0], p.starts[:0], p.runs[:0], counts{}, nil, nil
+	p.shapes = pieceShapes{copies: p.shapes.copies[:0]}
 	w.scan.Sites, w.scan.Copies = p.sites[:0], 0
 	for _, fn := range p.c.funcs {
 		if err := w.function(fn); err != nil {
@@ -217,9 +213,7 @@ func (w *binaryWorker) piece(p *binaryPiece) {
 		}
 	}
 	p.sites = w.scan.Sites
-	if p.err == nil {
-		p.err = w.finish()
-	}
+	w.finish()
 }
 
 func (w *binaryWorker) function(fn objfile.Func) error {
@@ -337,6 +331,9 @@ func (w *binaryWorker) scanRun(x *fixups.Extent, text []byte) (int, error) {
 			w.scan.Copies |= 1 << in.Len
 		} else {
 			w.scan.Sites = append(w.scan.Sites, site)
+			if kind == reloc.ShapeOwn {
+				w.scan.Own++
+			}
 		}
 		at += int(in.Len)
 		if in.Class == fixups.ClassTrap || in.Hazards.Has(fixups.HazardShadow) {
@@ -354,36 +351,39 @@ func (w *binaryWorker) scanRun(x *fixups.Extent, text []byte) (int, error) {
 	return at, err
 }
 
-// copies makes the shapes of the lengths of plain copies that are new. One of each
-// is in code.
+// copies takes samples of the lengths of plain copies that are new. One of each is
+// in code.
 func (w *binaryWorker) copies(code []byte, pc uint64) error {
-	missing := w.scan.Copies &^ w.shapes.copies
+	missing := w.scan.Copies &^ w.lens
 	for at := 0; missing != 0 && at < len(code); at += int(w.in.Len) {
 		if err := reloc.DecodeFor(&w.in, w.j.arch, code[at:], pc+uint64(at), &w.env); err != nil {
 			return err
 		}
 		if bit := uint32(1) << w.in.Len; missing&bit != 0 && w.shaper.ShapeKey(&w.in, &w.key) == reloc.ShapeCopy {
-			if err := w.shapes.learnCopy(&w.in); err != nil {
-				return err
-			}
+			w.p.shapes.copies = append(w.p.shapes.copies, w.in)
+			w.lens |= bit
 			missing &^= bit
 		}
 	}
 	return nil
 }
 
-// ownSites makes the shapes of the sites of x that share none.
+// ownSites makes the shapes of the sites of x that share none: of a call that is
+// made from the slot the callee has a say.
 func (w *binaryWorker) ownSites(x *fixups.Extent, before int) error {
-	if err := w.shapes.learnKeys(); err != nil {
-		return err
+	calls := w.env.Return == fixups.ReturnsSlot
+	if !calls && w.scan.Own == 0 {
+		return nil
 	}
+	w.scan.Own = 0
+	keys := w.scanner.Keys()
 	sites := w.scan.Sites[before:]
 	for i := range sites {
 		s := &sites[i]
-		if s.Shape != reloc.ScanOwn && !w.shapes.isOwn(s.Shape) {
+		if s.Shape != reloc.ScanOwn && !(calls && keys[s.Shape].Insn.Class == fixups.ClassCall) {
 			continue
 		}
-		id, err := w.own(x.Code[s.Off:], x.Addr+uint64(s.Off))
+		id, err := w.ownShape(x.Code[s.Off:], x.Addr+uint64(s.Off))
 		if err != nil {
 			return err
 		}
@@ -392,13 +392,14 @@ func (w *binaryWorker) ownSites(x *fixups.Extent, before int) error {
 	return nil
 }
 
-// own makes the shape of the site at pc alone, and leaves its entry in w.entry.
-func (w *binaryWorker) own(code []byte, pc uint64) (fixups.ShapeID, error) {
+// ownShape makes the shape of the site at pc alone.
+func (w *binaryWorker) ownShape(code []byte, pc uint64) (fixups.ShapeID, error) {
 	w.describe(&w.entry, code, pc, &w.env)
 	if !hasPlan(&w.entry) {
 		w.p.total.unplanned++
 	}
-	return w.shapes.learner.shape(&w.entry)
+	w.own++
+	return w.enc.Shape(&w.entry, nil)
 }
 
 // describe makes the entry of a site as the binary table has it.
@@ -460,7 +461,8 @@ func (w *binaryWorker) described(starts []uint64, off int) error {
 	if !hasPlan(e) {
 		w.p.total.unplanned++
 	}
-	id, err := w.shapes.learner.shape(e)
+	w.own++
+	id, err := w.enc.Shape(e, nil)
 	site := fixups.Site{Off: uint32(off), Shape: ownShape | id}
 	if e.HasTarget {
 		site.D = int64(e.Target - e.PC)
@@ -471,8 +473,14 @@ func (w *binaryWorker) described(starts []uint64, off int) error {
 	return err
 }
 
-// finish hands the shapes of the piece over with it.
-func (w *binaryWorker) finish() error {
-	w.shapes.table(&w.p.shapes, w.scan.Copies)
-	return nil
+// finish hands over what the writer needs to know of the shapes. It is not changed
+// any more, while this worker goes on behind the ends of the slices.
+func (w *binaryWorker) finish() {
+	w.p.shapes.worker = w
+	if w.scanner != nil {
+		w.p.shapes.keys = w.scanner.Keys()
+	}
+	if w.own > 0 {
+		w.p.shapes.own, w.own = w.enc.Shapes(), 0
+	}
 }

@@ -1,70 +1,54 @@
 package relocgen
 
 import (
-	"sync"
-
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
 
-// learner makes shapes, for one worker or for all. In which order it makes them
-// depends on the workers, and so do its numbers of them; the writer gives them
-// numbers of its own, in the order in which the table uses them.
+// learner makes shapes for the writer, into the table itself: in the order in which
+// sites of the table first have them, so that the table is the same however many
+// workers there are.
 type learner struct {
-	mu     sync.Mutex
 	sw     sweeper
 	env    reloc.Env // without code: a key has no neighbours
 	shaper reloc.Shaper
 	enc    *fixups.Encoder
-	shapes map[[2]uint64]fixups.ShapeID // by key; ScanOwn: none in common
-	copies [256]fixups.ShapeID
-	made   uint32 // lengths in copies
+	keys   map[[2]uint64]fixups.ShapeID // ScanOwn: the sites have none in common
+	copies uint32                       // lengths of copies whose shape is made
 	code   []byte
 	other  fixups.Entry
-	last   *fixups.Shapes // what enc had when it had lastLen shapes
-	count  int
 }
 
-func newLearner(j *job, shaper reloc.Shaper) *learner {
-	l := &learner{shaper: shaper, enc: fixups.NewEncoder(&j.meta), shapes: map[[2]uint64]fixups.ShapeID{}}
+func newLearner(j *job, enc *fixups.Encoder) *learner {
+	l := &learner{enc: enc, keys: map[[2]uint64]fixups.ShapeID{}}
+	l.shaper, _ = j.arch.(reloc.Shaper)
 	l.sw.init(j)
 	l.env = l.sw.env
 	l.env.Code = nil
 	return l
 }
 
-// shape returns the shape of e alone.
-func (l *learner) shape(e *fixups.Entry) (fixups.ShapeID, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.enc.Shape(e, nil)
-}
-
-// copyOf returns the shape of plain copies as long as in.
-func (l *learner) copyOf(in *reloc.Insn) (fixups.ShapeID, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var err error
-	if l.made>>in.Len&1 == 0 {
-		l.sw.describe(&l.sw.entry, in.Raw(), in.PC, &l.env)
-		l.copies[in.Len], err = l.enc.Shape(&l.sw.entry, nil)
-		l.made |= 1 << in.Len
+// copyOf makes the shape of plain copies as long as in.
+func (l *learner) copyOf(in *reloc.Insn) error {
+	if l.copies>>in.Len&1 != 0 {
+		return nil
 	}
-	return l.copies[in.Len], err
+	l.copies |= 1 << in.Len
+	l.sw.describe(&l.sw.entry, in.Raw(), in.PC, &l.env)
+	id, err := l.enc.Shape(&l.sw.entry, nil)
+	if err == nil {
+		l.enc.SetPlain(id)
+	}
+	return err
 }
 
 // key returns the shape of a key, ScanOwn if its sites have none in common. It
 // depends on the key alone, not on the site at which a worker met it first.
 func (l *learner) key(k *reloc.ScanKey) fixups.ShapeID {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	id, ok := l.shapes[k.Key]
-	if k.Insn.Class == fixups.ClassCall && l.env.Return == fixups.ReturnsSlot {
-		return reloc.ScanOwn // the callee has a say
-	}
+	id, ok := l.keys[k.Key]
 	if !ok {
 		id = l.make(k)
-		l.shapes[k.Key] = id
+		l.keys[k.Key] = id
 	}
 	return id
 }
@@ -106,113 +90,86 @@ func (l *learner) sample(e *fixups.Entry, k *reloc.ScanKey, d int64) bool {
 	return true
 }
 
-// snapshot returns the shapes made so far.
-func (l *learner) snapshot() *fixups.Shapes {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := l.enc.ShapeCount(); l.last == nil || n != l.count {
-		l.last, l.count = l.enc.Shapes(), n
+// pieceShapes are what the numbers of a piece's sites mean.
+type pieceShapes struct {
+	worker *binaryWorker
+	keys   []reloc.ScanKey // by number
+	copies []reloc.Insn    // one of each new length of plain copies
+	own    *fixups.Shapes  // those of sites that share none
+}
+
+// number is the writer's number of a worker's keys and shapes plus 1, 0 where the
+// table has not used them yet.
+type numbers struct{ key, own []fixups.ShapeID }
+
+// number gives the sites of a piece the numbers that their shapes have in the
+// table.
+func (b *binaryWriter) number(p *binaryPiece) error {
+	t := &p.shapes
+	for i := range t.copies {
+		if err := b.learner.copyOf(&t.copies[i]); err != nil {
+			return err
+		}
 	}
-	return l.last
-}
-
-// workerShapes are the shapes that a worker has met.
-type workerShapes struct {
-	learner *learner
-	scanner reloc.Scanner
-	byKey   []fixups.ShapeID // by number of the key
-	anyOwn  bool             // some keys have no shape
-	copies  uint32           // lengths in byLen
-	byLen   [32]fixups.ShapeID
-}
-
-// learnCopy makes the shape of plain copies as long as in.
-func (w *workerShapes) learnCopy(in *reloc.Insn) (err error) {
-	w.byLen[in.Len], err = w.learner.copyOf(in)
-	w.copies |= 1 << in.Len
-	return err
-}
-
-// learnKeys makes the shapes of the keys that are new.
-func (w *workerShapes) learnKeys() error {
-	keys := w.scanner.Keys()
-	for i := len(w.byKey); i < len(keys); i++ {
-		id := w.learner.key(&keys[i])
-		w.byKey = append(w.byKey, id)
-		w.anyOwn = w.anyOwn || id == reloc.ScanOwn
+	n := b.numbers[t.worker]
+	if n == nil {
+		n = &numbers{}
+		b.numbers[t.worker] = n
+	}
+	for len(n.key) < len(t.keys) {
+		n.key = append(n.key, 0)
+	}
+	if t.own != nil {
+		for len(n.own) < t.own.Len() {
+			n.own = append(n.own, 0)
+		}
+	}
+	sites := p.sites
+	for i := range p.runs {
+		r := &p.runs[i]
+		if err := b.numberRun(p, n, &r.Extent, sites[:r.sites]); err != nil {
+			return err
+		}
+		sites = sites[r.sites:]
 	}
 	return nil
 }
 
-// isOwn reports whether sites with this number of a key have no shape in common.
-func (w *workerShapes) isOwn(n fixups.ShapeID) bool { return w.anyOwn && w.byKey[n] == reloc.ScanOwn }
-
-// shapeTable says which shapes the sites of a piece have.
-type shapeTable struct {
-	of     *workerShapes
-	shapes *fixups.Shapes     // what the numbers below count
-	byKey  []fixups.ShapeID   // as the worker had it
-	copies uint32             // lengths of the piece's plain copies
-	byLen  [32]fixups.ShapeID // by length
-}
-
-// table fills t. What is behind the ends of its slices may change, and they are
-// used up to there only.
-func (w *workerShapes) table(t *shapeTable, copies uint32) {
-	*t = shapeTable{w, w.learner.snapshot(), w.byKey, copies, w.byLen}
-}
-
-// adopted are the writer's numbers of the shapes of a learner, plus 1, 0 where the
-// table has not used them yet.
-type adopted struct {
-	byKey map[*workerShapes][]fixups.ShapeID // the same by a worker's numbers of keys
-	byID  map[fixups.ShapeID]fixups.ShapeID
-}
-
-// adopt gives the sites of a piece the numbers that their shapes have in the table.
-// A shape gets its number when the first site of the table has it, so the table is
-// the same however many workers there are.
-func (b *binaryWriter) adopt(p *binaryPiece) {
-	t := &p.shapes
-	if b.adopted == nil {
-		b.adopted = map[*learner]*adopted{}
-	}
-	a := b.adopted[t.of.learner]
-	if a == nil {
-		a = &adopted{map[*workerShapes][]fixups.ShapeID{}, map[fixups.ShapeID]fixups.ShapeID{}}
-		b.adopted[t.of.learner] = a
-	}
-	for n := range t.byLen {
-		if t.copies>>n&1 != 0 {
-			b.enc.SetPlain(b.number(a, t, t.byLen[n]))
+func (b *binaryWriter) numberRun(p *binaryPiece, n *numbers, x *fixups.Extent, sites []fixups.Site) error {
+	known := n.key
+	for i := range sites {
+		s := &sites[i]
+		if uint(s.Shape) < uint(len(known)) {
+			if id := known[s.Shape]; id != 0 {
+				s.Shape = id - 1
+				continue
+			}
 		}
-	}
-	known := a.byKey[t.of]
-	for len(known) < len(t.byKey) {
-		known = append(known, 0)
-	}
-	a.byKey[t.of] = known
-	for i := range p.sites {
-		s := &p.sites[i]
-		if s.Shape&ownShape != 0 {
-			s.Shape = b.number(a, t, s.Shape&^ownShape)
-			continue
+		id, err := b.newNumber(p, n, x, s)
+		if err != nil {
+			return err
 		}
-		id := known[s.Shape]
-		if id == 0 {
-			id = b.number(a, t, t.byKey[s.Shape]) + 1
-			known[s.Shape] = id
-		}
-		s.Shape = id - 1
+		s.Shape = id
 	}
+	return nil
 }
 
-// number is the table's number of shape id of t.
-func (b *binaryWriter) number(a *adopted, t *shapeTable, id fixups.ShapeID) fixups.ShapeID {
-	n, ok := a.byID[id]
-	if !ok {
-		n = b.enc.Adopt(t.shapes, id)
-		a.byID[id] = n
+// newNumber is numberRun for a site whose shape the table may not have yet.
+func (b *binaryWriter) newNumber(p *binaryPiece, n *numbers, x *fixups.Extent, s *fixups.Site) (fixups.ShapeID, error) {
+	if s.Shape&ownShape != 0 {
+		id := s.Shape &^ ownShape
+		if n.own[id] == 0 {
+			n.own[id] = b.enc.Adopt(p.shapes.own, id) + 1
+		}
+		return n.own[id] - 1, nil
 	}
-	return n
+	id := b.learner.key(&p.shapes.keys[s.Shape])
+	if id != reloc.ScanOwn {
+		n.key[s.Shape] = id + 1
+		return id, nil
+	}
+	sw := &b.learner.sw
+	sw.text = reloc.Text{Addr: x.Addr, Data: x.Code}
+	sw.describe(&sw.entry, x.Code[s.Off:], x.Addr+uint64(s.Off), &sw.env)
+	return b.enc.Shape(&sw.entry, nil)
 }
