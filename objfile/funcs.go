@@ -137,10 +137,7 @@ func (c candidate) end() uint64 { return c.addr + c.size } // at most 2^64-1: in
 
 // disjoint sorts candidates and resolves overlaps as Funcs says.
 func disjoint(list []candidate) []candidate {
-	slices.SortFunc(list, func(a, b candidate) int {
-		if a.addr != b.addr {
-			return cmp.Compare(a.addr, b.addr)
-		}
+	sortByAddr(list, func(c *candidate) uint64 { return c.addr }, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.rank, b.rank), cmp.Compare(a.ord, b.ord))
 	})
 	out := list[:0]
@@ -261,6 +258,7 @@ type namer struct {
 	tabs   [2]strtab // with a budget of their own
 	data   []Range
 	labels []symbol
+	label  int // the first that does not lie before the last piece
 	sorted bool
 	spent  bool // a string table's budget is spent
 }
@@ -302,9 +300,12 @@ func (n *namer) fromFrame(c candidate, piece Range) (Func, bool) {
 		n.labels, n.sorted = n.syms.labels(), true
 	}
 	fn := Func{Addr: piece.Addr, Size: piece.Size, Source: FromEHFrame}
-	i := sort.Search(len(n.labels), func(i int) bool { return n.labels[i].addr >= uint64(piece.Addr) })
-	if i < len(n.labels) && n.labels[i].addr == uint64(piece.Addr) {
-		fn.Name = n.name(n.labels[i])
+	// Pieces come in the order of their addresses.
+	for n.label < len(n.labels) && n.labels[n.label].addr < uint64(piece.Addr) {
+		n.label++
+	}
+	if n.label < len(n.labels) && n.labels[n.label].addr == uint64(piece.Addr) {
+		fn.Name = n.name(n.labels[n.label])
 	}
 	fn.Part = c.part && uint64(piece.Addr) == c.addr || isPart(fn.Name)
 	return fn, true

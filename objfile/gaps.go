@@ -29,7 +29,12 @@ func (f *File) Gaps() ([]Gap, error) {
 	}
 	var out []Gap
 	for _, s := range f.Sections {
-		for _, g := range f.gapsIn(s, funcs) {
+		gaps := f.gapsIn(s, funcs)
+		if len(data) == 0 {
+			out = append(out, gaps...)
+			continue
+		}
+		for _, g := range gaps {
 			out = appendGaps(out, g, data)
 		}
 	}
@@ -49,9 +54,10 @@ func (f *File) Gaps() ([]Gap, error) {
 // gapsIn returns what no function of a section covers.
 func (f *File) gapsIn(s Section, funcs []Func) []Gap {
 	at := sort.Search(len(funcs), func(i int) bool { return funcs[i].Range().End() > s.Addr })
-	var out []Gap
-	for _, r := range appendUncovered(nil, candidate{addr: uint64(s.Addr), size: s.Size}, funcs, at) {
-		out = append(out, Gap{r, s.Name, false})
+	ranges := appendUncovered(nil, candidate{addr: uint64(s.Addr), size: s.Size}, funcs, at)
+	out := make([]Gap, len(ranges))
+	for i, r := range ranges {
+		out[i] = Gap{r, s.Name, false}
 	}
 	return out
 }

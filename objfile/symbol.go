@@ -253,10 +253,7 @@ func (s *symbols) labels() []symbol {
 			out = append(out, sym)
 		}
 	}
-	slices.SortFunc(out, func(a, b symbol) int {
-		if a.addr != b.addr {
-			return cmp.Compare(a.addr, b.addr)
-		}
+	sortByAddr(out, func(s *symbol) uint64 { return s.addr }, func(a, b symbol) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.bind, b.bind), cmp.Compare(a.ord, b.ord))
 	})
 	return out
