@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"hash/maphash"
 	"io"
 	"math/bits"
 	"slices"
@@ -90,10 +91,10 @@ func (e *Encoder) Reset(t *Table) {
 		verdicts: old.verdicts, buf: old.buf, pts: old.pts, own: old.own, back: old.back}
 	e.head.Entries, e.head.Gaps = nil, nil
 	for i := range e.sec {
-		e.sec[i] = section{data: old.sec[i].data[:0], item: secItem[i], index: old.sec[i].index}
+		e.sec[i] = section{data: old.sec[i].data[:0], item: secItem[i], index: old.sec[i].index, seed: old.sec[i].seed}
 		if i >= secShapes {
 			if e.sec[i].index == nil {
-				e.sec[i].index = map[string]uint32{}
+				e.sec[i].index, e.sec[i].seed = map[uint64]uint32{}, maphash.MakeSeed()
 			}
 			clear(e.sec[i].index)
 		}

@@ -2,6 +2,7 @@ package fixups
 
 import (
 	"fmt"
+	"hash/maphash"
 	"strings"
 )
 
@@ -9,11 +10,28 @@ import (
 type ShapeID uint32
 
 // section is a growing section of a table. Sections whose items are shared
-// have an index from content to first item.
+// have an index from a hash of the content to the first item. What the hash is
+// decides nothing: contents are compared, and of two with one hash the second is
+// kept under the next number that is free.
 type section struct {
 	data  []byte
 	item  int
-	index map[string]uint32
+	index map[uint64]uint32
+	seed  maphash.Seed
+}
+
+// find returns where the items b are. If they are not there it returns false, and
+// the number under which they are to be kept.
+func (s *section) find(b []byte) (at uint32, key uint64, ok bool) {
+	for key = maphash.Bytes(s.seed, b); ; key++ {
+		at, ok = s.index[key]
+		if !ok {
+			return 0, key, false
+		}
+		if old := s.data[int(at)*s.item:]; len(old) >= len(b) && string(old[:len(b)]) == string(b) {
+			return at, key, true
+		}
+	}
 }
 
 // intern returns where the items b are, after adding them if they are new.
@@ -22,12 +40,12 @@ func (s *section) intern(b []byte) span {
 		return span{}
 	}
 	n := uint32(len(b) / s.item)
-	if at, ok := s.index[string(b)]; ok {
-		return span{at, n}
+	at, key, ok := s.find(b)
+	if !ok {
+		at = uint32(len(s.data) / s.item)
+		s.index[key] = at
+		s.data = append(s.data, b...)
 	}
-	at := uint32(len(s.data) / s.item)
-	s.index[string(b)] = at
-	s.data = append(s.data, b...)
 	return span{at, n}
 }
 
@@ -35,12 +53,12 @@ func (s *section) len() int { return len(s.data) / s.item }
 
 // str returns the offset of a string.
 func (e *Encoder) str(v string) uint32 {
-	sec := &e.sec[secStrings]
-	if at, ok := sec.index[v]; ok {
-		return at
+	e.buf = append(append(e.buf[:0], v...), 0)
+	at, key, ok := e.sec[secStrings].find(e.buf)
+	if !ok {
+		at = e.newString(v)
+		e.sec[secStrings].index[key] = at
 	}
-	at := e.newString(v)
-	sec.index[v] = at
 	return at
 }
 
