@@ -137,7 +137,7 @@ func (t *tracer) report(tid int, status syscall.WaitStatus) {
 	case k == nil:
 		t.early[tid] = early{status, statusField(tid, "PPid:")}
 	default:
-		if err := t.stopped(k, status); err != nil && alive(tid) {
+		if err := t.stopped(k, status); err != nil && !gone(err) && alive(tid) {
 			t.err = fmt.Errorf("thread %d: %w", tid, err)
 		}
 	}

@@ -35,7 +35,8 @@ type Machine struct {
 	Shadow Shadow
 	// HideTrap: the trap flag in the structure is that of a stepper. Programs do
 	// not see it, and what they write leaves it alone. Under ptrace the kernel
-	// hides it already.
+	// hides it already, but for a thread that is about to step popf or iret and
+	// for one that has, until it ran on without a step.
 	HideTrap bool
 }
 
