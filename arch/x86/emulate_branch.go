@@ -105,7 +105,7 @@ func (b *planner) condition(q *steps) fixups.Cond {
 // repeatOverrides reports whether a prefix asks LOOPE or LOOPNE for the other
 // value of ZF. Manuals reserve F2 and F3 there; AMD's processors go by the prefix
 // (Zen 3, executed), as if the instruction were a repeated string compare. Copies
-// keep the prefix.
+// that keep the prefix are right on all.
 func (b *planner) repeatOverrides() bool {
 	switch b.l.opcode() {
 	case 0xe0:

@@ -99,6 +99,9 @@ func (b *planner) condJump(step bool) fixups.Reason {
 	if !b.l.has(flagRelImm) {
 		return fixups.ReasonUnknown
 	}
+	if b.isLoop() && b.short() && b.repeatOverrides() {
+		return fixups.ReasonVendor // the wide copy has no prefixes to go by
+	}
 	b.p.Strategy = fixups.StrategyReEncode
 	b.start()
 	switch {

@@ -293,6 +293,8 @@ func TestRefusals(t *testing.T) {
 		{"667400", reloc.Env{}, fixups.ReasonVendor},
 		{"f3e010", reloc.Env{Forms: emulate}, fixups.ReasonVendor},
 		{"f2e110", reloc.Env{Forms: emulate}, fixups.ReasonVendor},
+		{"66f3e010", reloc.Env{Forms: jump, Vendor: reloc.VendorAMD}, fixups.ReasonVendor},
+		{"66f2e110", reloc.Env{Forms: step, Vendor: reloc.VendorAMD}, fixups.ReasonVendor},
 		{"66c3", reloc.Env{Forms: emulate}, fixups.ReasonVendor},
 		{"66ff2500010000", reloc.Env{Forms: jump, Spill: true, Zone: reloc.Bytes{Set: true}}, fixups.ReasonVendor},
 		{"e800010000", reloc.Env{Forms: jump, SHSTK: reloc.On}, fixups.ReasonShadowStack},

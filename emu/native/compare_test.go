@@ -286,3 +286,28 @@ func TestInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// TestLoopPrefixes: where F2 or F3 asks LOOPE or LOOPNE for the opposite, makers
+// differ; what is planned all the same is right here.
+func TestLoopPrefixes(t *testing.T) {
+	o := oracle(t)
+	for _, a := range arches() {
+		w, err := emu.NewWorker(o, a.Info(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tally emu.Tally
+		for _, op := range []string{"e010", "e110", "e210", "e310", "7410"} {
+			for _, prefix := range []string{"f2", "f3", "f2f3", "66f2", "66f3", "f366"} {
+				for range 4 {
+					envs := append(environments(a), reloc.Env{Vendor: o.Vendor(), Spill: true})
+					if _, err := w.JudgeCode(&tally, a, unhex(t, prefix+op), envs, emu.Options{States: 24, Interrupt: 2, Placements: 1}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		report(t, &tally)
+		w.Close()
+	}
+}
