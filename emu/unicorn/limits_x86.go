@@ -55,6 +55,8 @@ var amd64Encodings = []emu.Limit{
 		Why: "no APX"},
 	{Name: "mov-imm-rex-r", Verdict: emu.Unsupported, Mask: op&^1 | emu.X86Prefix(emu.X86PRexR), Value: at(0, 0xc6, 0) | emu.X86Prefix(emu.X86PRexR), Sample: "4cc7c100000000",
 		Why: "takes REX.R as part of the opcode, which processors ignore there"},
+	{Name: "extrq-rex-r", Verdict: emu.Unsupported, Mask: op | p66 | emu.X86Prefix(emu.X86PRexR), Value: at(1, 0x78, 0) | p66 | emu.X86Prefix(emu.X86PRexR), Sample: "664d0f78c7b503",
+		Why: "takes REX.R as part of the opcode, which processors ignore there"},
 	{Name: "void-rex", Verdict: emu.Unsupported, Mask: emu.X86Prefix(emu.X86PVoidREX), Value: emu.X86Prefix(emu.X86PVoidREX), Sample: "4166c1e304",
 		Why: "a REX that another prefix follows is used, not ignored"},
 }
