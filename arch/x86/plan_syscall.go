@@ -10,6 +10,11 @@ import "github.com/xol-go/xol/fixups"
 // A call that is restarted after a signal comes back at the start of the copy with
 // rcx and r11 written: going back from there repairs them as well.
 //
+// A program with its own trap flag set traps behind the instruction that follows
+// the call (Linux returns to it with the flag set). In the jump form that is the
+// load of rcx, so the trap comes one instruction early; in the step form it comes
+// where it would.
+//
 // In 32-bit mode the kernel does not return behind SYSCALL, nor behind SYSENTER in
 // either mode, but to a place of its own beside the one SYSENTER that it knows.
 
