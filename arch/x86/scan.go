@@ -19,7 +19,7 @@ import (
 // looks at what was kept.
 type scanner struct {
 	a      *Arch
-	ops    [512]uint32 // by map and opcode: op*
+	ops    [512]uint64 // by map and opcode: op*
 	mods   [256]uint8  // bytes of ModRM, SIB and displacement, and mod*
 	kinds  []uint8     // by what ops says, and ModRM: kind*
 	notes  [scanNotes]uint64
@@ -36,14 +36,15 @@ type keySlot struct {
 	n   uint32
 }
 
-// Fields of ops.
+// Fields of ops. The next instruction waits for the lengths, so they are made up to
+// be added, and what stands for a choice is a mask.
 const (
-	opLen    = 0xf     // bytes of the opcode
-	opImm    = 4       // 4 bits: bytes of the immediate, 4 more: with REX.W
-	opModRM  = 1 << 12 // there is a ModRM byte
-	opByMod  = 1 << 13 // ModRM has a say in the kind
-	opGroup3 = 1 << 14 // and in the length of the immediate
-	opKind   = 16      // where in kinds
+	opLen    = 0       // 4 bits: bytes of opcode and immediate, 4 more: with REX.W
+	opModRM  = 8       // 8 bits: all set if there is a ModRM byte
+	opKind   = 16      // 16 bits: where in kinds
+	opByMod  = 32      // 8 bits: all set if ModRM has a say in the kind
+	opHead   = 40      // 4 bits: bytes of the opcode
+	opGroup3 = 1 << 44 // ModRM has a say in the length of the immediate
 )
 
 // Flags of mods, above the length.
@@ -85,7 +86,7 @@ func (a *Arch) NewScanner() reloc.Scanner {
 			s.setOp(opmap, op)
 		}
 	}
-	s.ops[0x0f] = uint32(s.kind(kindSlow)) << opKind
+	s.ops[0x0f] = uint64(s.kind(kindSlow)) << opKind
 	s.grow(10)
 	return s
 }
@@ -93,16 +94,16 @@ func (a *Arch) NewScanner() reloc.Scanner {
 // setOp derives what is known of an opcode from the tables of Decode.
 func (s *scanner) setOp(opmap, op int) {
 	d := s.a.maps.legacy[opmap][0][op]
-	e := uint32(opmap + 1)
-	e |= uint32(d/descModRM&1) * opModRM
+	head := uint64(opmap + 1)
+	e := head<<opHead | d/descModRM&1*0xff<<opModRM
 	kind := d >> descImm & 15
 	switch {
 	case d&descCommon != 0:
-		e |= uint32(d>>descCommonImm&0xff) << opImm
+		e |= (d>>descCommonImm&15+head)<<opLen | (d>>(descCommonImm+4)&15+head)<<(opLen+4)
 	case (kind == immGroupB || kind == immGroupZ) && d&(descVariants|descModReg) == 0 && d != 0:
-		e |= opGroup3
+		e |= opGroup3 | head<<opLen | head<<(opLen+4)
 	default:
-		s.ops[opmap<<8|op] = e | uint32(s.kind(kindSlow))<<opKind
+		s.ops[opmap<<8|op] = e | uint64(s.kind(kindSlow))<<opKind
 		return
 	}
 	var kinds [256]uint8
@@ -115,9 +116,9 @@ func (s *scanner) setOp(opmap, op int) {
 		same = same && kinds[m] == kinds[0]
 	}
 	if same {
-		e |= uint32(s.kind(kinds[0])) << opKind
+		e |= uint64(s.kind(kinds[0])) << opKind
 	} else {
-		e |= opByMod | uint32(len(s.kinds))<<opKind
+		e |= 0xff<<opByMod | uint64(len(s.kinds))<<opKind
 		s.kinds = append(s.kinds, kinds[:]...)
 	}
 	s.ops[opmap<<8|op] = e
@@ -164,32 +165,34 @@ func (s *scanner) Scan(out *reloc.Scan, text []byte, at, end int, pc uint64) int
 // lengths is the first round. It returns where it stopped and how many notes it
 // has made.
 func (s *scanner) lengths(out *reloc.Scan, text []byte, at, end int) (next, notes int) {
-	starts, kinds, rexMask, copies := out.Starts, s.kinds, s.a.rexMask, out.Copies
+	starts, kinds, rexMask, copies := out.Starts, s.kinds, s.a.rexMask*8, out.Copies
 	ops, mods, list := &s.ops, &s.mods, &s.notes
 	pos, last, n := uint64(at), uint64(end), uint64(0)
 	for pos < last && n < scanNotes {
 		w := binary.LittleEndian.Uint64(text[pos:])
-		rex := (w&0xff ^ 0x40 - 16) >> 63 & rexMask
-		wide := w >> 3 & rex
-		w >>= rex * 8 & 63
-		e := uint64(ops[w&0xff])
+		rex := (w&0xff ^ 0x40 - 16) >> 60 & rexMask // 8 bits or none
+		wide := w & rex >> 1                        // 4 with REX.W
+		w >>= rex & 63
+		e := ops[w&0xff]
 		if w&0xff == 0x0f {
 			w >>= 8
-			e = uint64(ops[256+w&0xff])
+			e = ops[256+w&0xff]
 		}
-		m := uint64(mods[w>>8&0xff]) & -(e / opModRM & 1)
-		head := rex + e&opLen
-		imm := e >> (opImm + wide*4&63) & 15
-		size := head + imm + m&modLen
+		m := uint64(mods[w>>8&0xff]) & (e >> opModRM)
+		bare := e >> (wide & 63) & 15
+		size := rex>>3 + bare + m&modLen
 		if m&modBase != 0 && w>>16&7 == 5 {
 			size += 4
 		}
-		kind := uint64(kinds[e>>opKind+w>>8&0xff&-(e/opByMod&1)])
+		kind := uint64(kinds[e>>opKind&0xffff+w>>8&(e>>opByMod)&0xff])
+		head := e >> opHead & 15
+		imm := bare - head
 		if e&opGroup3 != 0 {
 			imm = 1 << (kind >> 4) >> 1
 			size += imm
 			kind &= 15
 		}
+		head += rex >> 3
 		kind |= m & modRIP
 		if kind&kindSlow != 0 || pos+size > last {
 			break

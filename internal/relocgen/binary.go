@@ -3,7 +3,9 @@ package relocgen
 import (
 	"io"
 	"maps"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/xol-go/xol/fixups"
@@ -56,6 +58,7 @@ type binaryRun struct {
 // runBinary is run for the binary format.
 func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
 	defer p.stop()
+	defer lazyGC()()
 	funcs, outer, err := j.extent()
 	if err != nil {
 		return total, err
@@ -78,6 +81,17 @@ func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
 		return b.total, inputErr(err)
 	}
 	return b.total, j.missing(b.seen, b.gaps)
+}
+
+// lazyGC has garbage collected seldom until what it returns is called, unless the
+// user has a wish of his own. What is allocated is mostly what is kept: the
+// functions of the file, the runs and names of the table.
+func lazyGC() (restore func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	old := debug.SetGCPercent(400)
+	return func() { debug.SetGCPercent(old) }
 }
 
 // binaryWriter puts pieces behind each other.
