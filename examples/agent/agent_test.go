@@ -252,6 +252,18 @@ func TestSelf(t *testing.T) {
 	}
 }
 
+// TestStress: threads are taken out of slots at boundaries inside of them, by the
+// programs of the points.
+func TestStress(t *testing.T) {
+	ready(t)
+	demo := filepath.Join(build(t, "gcc", "agent-gcc"), "demo")
+	named := once(t, "demo-gcc", func(path string) error { return os.Symlink(demo, path) })
+	j := job{args: []string{named}, tables: []string{named}, env: []string{"XOL_STRESS=1"}}
+	if got := j.probed(t, ""); got.log["back"] < 100 || got.log["forward"] < 10000 {
+		t.Errorf("back %d, forward %d", got.log["back"], got.log["forward"])
+	}
+}
+
 // TestSanitized: the half of the agent that is no handler, under sanitizers.
 func TestSanitized(t *testing.T) {
 	ready(t)

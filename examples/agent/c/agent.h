@@ -60,6 +60,7 @@ struct agent_action {
 AGENT_HIDDEN extern struct agent_object agent_object[AGENT_OBJECTS];
 AGENT_HIDDEN extern uint32_t agent_objects;
 AGENT_HIDDEN extern struct agent_counts *agent_counts;
+AGENT_HIDDEN extern bool agent_stress; /* XOL_STRESS */
 
 /* The code of the agent, which must have no probe. */
 AGENT_HIDDEN extern const uint8_t __start_xol_text[], __stop_xol_text[];

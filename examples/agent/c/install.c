@@ -564,6 +564,7 @@ __attribute__((constructor)) static void agent_start(void)
 	if (tables == NULL)
 		return;
 	funcs = getenv("XOL_FUNCS");
+	agent_stress = getenv("XOL_STRESS") != NULL;
 	path_of("XOL_LOG", log_path);
 	path_of("XOL_COUNTS", counts_path);
 	agent_counts = (struct agent_counts *)shared(sizeof *agent_counts);

@@ -23,6 +23,7 @@
 struct agent_object agent_object[AGENT_OBJECTS];
 uint32_t agent_objects;
 struct agent_counts *agent_counts;
+bool agent_stress;
 
 /* ---- System calls --------------------------------------------------------- */
 
@@ -400,6 +401,27 @@ static bool step_is_ours(siginfo_t *info, ucontext_t *uc)
 	return true;
 }
 
+enum { FLAG_TF = 0x100 };
+
+/*
+ * With XOL_STRESS slots are stepped through, and at boundaries that a counter picks
+ * a thread is taken out as by a signal: what was written below the stack pointer
+ * is gone by then, for the frame of this handler lies there.
+ */
+static void stress(siginfo_t *info, ucontext_t *uc)
+{
+	static uint32_t turn;
+	uint32_t n = __atomic_add_fetch(&turn, 1, __ATOMIC_RELAXED);
+	const struct agent_object *o = NULL;
+
+	if (probe_in_slot((uint64_t)uc->uc_mcontext.gregs[REG_RIP], &o) != NULL) {
+		if ((n * 2654435761u >> 30) != 0)
+			return; /* a step further */
+		leave_slot(info, uc, XOL_WHY_SIGNAL);
+	}
+	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_TF;
+}
+
 /* A trap that is no probe's: what the program's own action for it is. */
 static uint64_t chain(siginfo_t *info, ucontext_t *uc, uint32_t number)
 {
@@ -433,14 +455,21 @@ static uint64_t trapped(siginfo_t *info, ucontext_t *uc, uint32_t number)
 	const struct agent_object *o = NULL;
 	const struct agent_probe *p = NULL;
 
+	if (agent_stress && info->si_code == TRAP_TRACE) {
+		stress(info, uc);
+		return 0;
+	}
 	if (info->si_code == SI_KERNEL) /* int3 */
 		p = probe_at((uint64_t)*pc - 1, &o);
 	if (p == NULL)
 		return chain(info, uc, number);
 	count(&agent_counts->hits);
 	__atomic_fetch_add(&o->hits[p - o->probe], 1, __ATOMIC_RELAXED);
-	if (p->entry == 0 || !serve(uc))
-		*pc = (greg_t)(o->slots + p->slot);
+	if (p->entry != 0 && serve(uc))
+		return 0;
+	*pc = (greg_t)(o->slots + p->slot);
+	if (agent_stress && p->entry == 0)
+		uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TF;
 	return 0;
 }
 
