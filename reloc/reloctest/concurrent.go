@@ -13,7 +13,14 @@ func (s *suite) noAlloc() {
 	for _, code := range s.inputs {
 		// Both runs are warm: the plan has grown by then.
 		run := func() { s.quiet(&in, code) }
-		if n := testing.AllocsPerRun(1, run); n > 0 {
+		// The count is that of the whole process: an allocation by the runtime or
+		// by the program under test may fall into one run. A port that allocates
+		// does so in each.
+		n := testing.AllocsPerRun(1, run)
+		for again := 0; n > 0 && again < 3; again++ {
+			n = testing.AllocsPerRun(1, run)
+		}
+		if n > 0 {
 			s.rep.add(ruleNoAlloc, code, s.pcs[0], "%.0f allocations", n)
 			return
 		}
