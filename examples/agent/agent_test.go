@@ -127,7 +127,6 @@ func library(t *testing.T, program, name string) string {
 // job is a program to run with and without probes.
 type job struct {
 	args   []string
-	stdin  string
 	tables []string // files that tables are made of
 	env    []string
 	input  string // standard input
