@@ -129,7 +129,7 @@ func loadImage(pid int) (*image, error) {
 			byPath[mp.path] = o
 			m.objects = append(m.objects, o)
 		}
-		o.lo, o.hi = min2(o.lo, mp.start), max(o.hi, mp.end)
+		o.lo, o.hi = min(o.lo, mp.start), max(o.hi, mp.end)
 	}
 	main := byPath[exe]
 	if main == nil || main.file == nil {

@@ -27,11 +27,14 @@ type outcome struct {
 // figures is a report.
 type figures map[string]int
 
+var buildDir string // set by build
+
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "ptrace")
 	if err != nil {
 		return "", err
 	}
+	buildDir = dir
 	tool := filepath.Join(dir, "ptrace")
 	out, err := exec.Command("go", "build", "-o", tool, ".").CombinedOutput()
 	if err != nil {
@@ -42,9 +45,7 @@ var build = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if tool, err := build(); err == nil {
-		os.RemoveAll(filepath.Dir(tool))
-	}
+	os.RemoveAll(buildDir)
 	os.Exit(code)
 }
 

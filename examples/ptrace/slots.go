@@ -60,9 +60,9 @@ func place(maps []mapping, lo, hi, size uint64) (uint64, bool) {
 	if top := uint64(1<<47 - 1<<24); top > end {
 		frees = append(frees, free{end, top})
 	}
-	min, max_ := uint64(0), lo+nearSpan-size
+	lowest, highest := uint64(0), lo+nearSpan-size
 	if hi > nearSpan {
-		min = hi - nearSpan
+		lowest = hi - nearSpan
 	}
 	sort.Slice(frees, func(i, j int) bool { return frees[i].lo > frees[j].lo })
 	for _, below := range []bool{true, false} {
@@ -70,7 +70,7 @@ func place(maps []mapping, lo, hi, size uint64) (uint64, bool) {
 			if below != (f.lo < lo) {
 				continue
 			}
-			a, b := max(f.lo, min), min2(f.hi-size, max_)
+			a, b := max(f.lo, lowest), min(f.hi-size, highest)
 			if below && b > a+gap && f.hi <= lo {
 				b -= gap
 			}
@@ -82,13 +82,6 @@ func place(maps []mapping, lo, hi, size uint64) (uint64, bool) {
 	return 0, false
 }
 
-func min2(a, b uint64) uint64 {
-	if a < b {
-		return a
-	}
-	return b
-}
-
 // reserve maps slots near an object: sixteen bytes for each byte of its text, up
 // to a bound. Pages that are not used cost nothing.
 func (t *tracer) reserve(k *task, o *object) error {
@@ -96,7 +89,7 @@ func (t *tracer) reserve(k *task, o *object) error {
 	if err != nil {
 		return err
 	}
-	size := min2((o.hi-o.lo)*unit, 256<<20)
+	size := min((o.hi-o.lo)*unit, 256<<20)
 	size = (size + 0xfff) &^ 0xfff
 	addr, ok := place(maps, o.lo, o.hi, size)
 	if !ok {
