@@ -84,7 +84,7 @@ func (f *File) entrySymbols(syms *symbols, data []Range) ([]Entry, error) {
 // isPart reports whether a name is one that GCC and LLVM give to the seldom
 // executed half of a function, which is jumped to: f.cold, f.cold.12.
 func isPart(name string) bool {
-	if strings.IndexByte(name, '.') < 0 { // as nearly all are
+	if !strings.Contains(name, ".cold") { // as nearly all do not
 		return false
 	}
 	i := strings.LastIndex(name, ".cold")

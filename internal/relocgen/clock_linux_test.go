@@ -22,3 +22,10 @@ func clock(id uintptr) time.Duration {
 	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, id, uintptr(unsafe.Pointer(&ts)), 0)
 	return time.Duration(ts.Nano())
 }
+
+// userTime is the part of processTime outside the kernel.
+func userTime() time.Duration {
+	var use syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &use)
+	return time.Duration(use.Utime.Nano())
+}

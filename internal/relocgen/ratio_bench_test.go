@@ -93,6 +93,38 @@ func (c *contest) round(tb testing.TB, peer *witness.Peer, file string) {
 	add(&c.table, processTime()-start, found.sites)
 }
 
+// BenchmarkTableRatio is the part of BenchmarkRatios that whole tables are judged
+// by, with the time in user space apart: the rest is the kernel's, for pages that
+// are touched first and for reading the file.
+func BenchmarkTableRatio(b *testing.B) {
+	file := benchFile(b)
+	funcs := textOf(b, file)
+	peer := witness.NewPeer(b, funcs)
+	c := contest{funcs: funcs}
+	var user []float64
+	for b.Loop() {
+		for range ratioRounds {
+			d, n := peer.Run(b, witness.PassMinimal)
+			c.zydis = append(c.zydis, perInsn(d, n))
+			d, n = c.timed(c.decodeAll)
+			c.decode = append(c.decode, perInsn(d, n))
+			start, startUser := processTime(), userTime()
+			found, err := sweep([]string{"--binary", file}, io.Discard)
+			if err != nil {
+				b.Fatal(err)
+			}
+			c.table = append(c.table, perInsn(processTime()-start, found.sites))
+			user = append(user, perInsn(userTime()-startUser, found.sites))
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(medianOf(c.zydis), "zydis-minimal-ns/insn")
+	b.ReportMetric(medianOf(c.table), "table-ns/insn")
+	b.ReportMetric(ratioOf(c.decode, c.zydis), "decode/zydis-minimal")
+	b.ReportMetric(ratioOf(c.zydis, c.table), "zydis-minimal/table")
+	b.ReportMetric(ratioOf(c.zydis, user), "zydis-minimal/table-user")
+}
+
 func (c *contest) timed(f func() int) (time.Duration, int) {
 	start := threadTime()
 	n := f()
