@@ -125,6 +125,8 @@ func (w *walker) insn(off int) {
 func (w *walker) next1(off int, in *reloc.Insn) {
 	w.trap = w.trap || in.Class == fixups.ClassTrap
 	switch {
+	case off == 0 && w.faults(in):
+		w.todo = append(w.todo, int(in.Len))
 	case in.Flags&reloc.Continues == 0:
 	case w.stops(off, in):
 		w.padding(off + int(in.Len))
@@ -145,6 +147,16 @@ func (w *walker) next1(off int, in *reloc.Insn) {
 	case fixups.ClassReturn:
 		w.blind = true
 	}
+}
+
+// faults: in is the copy of a site that always faults and has a tail all the same,
+// for handlers that step over the instruction.
+func (w *walker) faults(in *reloc.Insn) bool {
+	switch in.Class {
+	case fixups.ClassTrap, fixups.ClassPrivileged, fixups.ClassKernelEntry, fixups.ClassReturn:
+		return in.Class == w.in.Class && in.Flags&reloc.Continues == 0 && w.p.Tail == fixups.TailJump && int(in.Len) < len(w.code)
+	}
+	return false
 }
 
 // stops: a trap that is a tail ends its path, though control may go on behind
