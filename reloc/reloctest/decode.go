@@ -16,12 +16,17 @@ func (p *panicked) Error() string { return fmt.Sprintf("panicked: %v", p.v) }
 // decode calls Decode with a slice that ends where its bytes end, so that a
 // read past them panics, and turns a panic into an error.
 func (s *suite) decode(in *reloc.Insn, code []byte, pc uint64) (err error) {
+	return s.decodeFor(in, code, pc, nil)
+}
+
+// decodeFor is decode for the processors that env names.
+func (s *suite) decodeFor(in *reloc.Insn, code []byte, pc uint64, env *reloc.Env) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicked{v}
 		}
 	}()
-	return s.a.Decode(in, code[:len(code):len(code)], pc)
+	return reloc.DecodeFor(in, s.a, code[:len(code):len(code)], pc, env)
 }
 
 // guard, deferred, reports a panic of what has no error to turn it into.

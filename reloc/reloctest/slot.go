@@ -111,7 +111,7 @@ func (w *walker) insn(off int) {
 		w.ok = false
 		return
 	}
-	if err := w.decode(in, w.code[off:], w.mask(w.slot+uint64(off))); err != nil {
+	if err := w.decodeFor(in, w.code[off:], w.mask(w.slot+uint64(off)), w.env); err != nil {
 		w.bad(ruleCode, "% x at offset %d: %v", w.code, off, err)
 		w.ok = false
 		return
@@ -125,7 +125,7 @@ func (w *walker) insn(off int) {
 func (w *walker) next1(off int, in *reloc.Insn) {
 	w.trap = w.trap || in.Class == fixups.ClassTrap
 	switch {
-	case off == 0 && w.faults(in):
+	case off == 0 && w.faults(in) && w.p.Tail == fixups.TailJump && int(in.Len) < len(w.code):
 		w.todo = append(w.todo, int(in.Len))
 	case in.Flags&reloc.Continues == 0:
 	case w.stops(off, in):
@@ -149,12 +149,12 @@ func (w *walker) next1(off int, in *reloc.Insn) {
 	}
 }
 
-// faults: in is the copy of a site that always faults and has a tail all the same,
-// for handlers that step over the instruction.
+// faults: in is the copy of a site that always faults. It may have a tail all the
+// same, for handlers that step over the instruction, and reads no operand.
 func (w *walker) faults(in *reloc.Insn) bool {
 	switch in.Class {
 	case fixups.ClassTrap, fixups.ClassPrivileged, fixups.ClassKernelEntry, fixups.ClassReturn:
-		return in.Class == w.in.Class && in.Flags&reloc.Continues == 0 && w.p.Tail == fixups.TailJump && int(in.Len) < len(w.code)
+		return in.Class == w.in.Class && in.Flags&reloc.Continues == 0
 	}
 	return false
 }
@@ -195,7 +195,7 @@ func (w *walker) literal(in *reloc.Insn) (uint64, bool) {
 // operand: what is named outside the slot is what the site names, or the slot's
 // data in a plan that may use it.
 func (w *walker) operand(in *reloc.Insn) {
-	if in.Flags&reloc.PCOperand == 0 || !in.HasTarget() || in.Target == w.in.Target {
+	if in.Flags&reloc.PCOperand == 0 || !in.HasTarget() || in.Target == w.in.Target || w.faults(in) {
 		return
 	}
 	if w.env.Data && w.p.Private && w.mask(in.Target-w.dataOf(w.slot)) < fixups.DataSize {
