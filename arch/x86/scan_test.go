@@ -173,6 +173,17 @@ func realText(tb testing.TB) []byte {
 	return data[0x1000:min(len(data), 4<<20)]
 }
 
+func FuzzScan(f *testing.F) {
+	f.Add([]byte("\x55\x48\x89\xe5\xe8\x00\x00\x00\x00\x74\x10\x48\x8b\x05\x10\x00\x00\x00\xf6\xc1\x01\xc3"), uint64(0x401000), false)
+	f.Fuzz(func(t *testing.T, code []byte, pc uint64, narrow bool) {
+		a := x86.AMD64
+		if narrow {
+			a, pc = x86.I386, pc&(1<<32-1)
+		}
+		newScanPair(a).check(t, code[:min(len(code), 4096)], pc)
+	})
+}
+
 func TestScanAllocs(t *testing.T) {
 	s := x86.AMD64.NewScanner()
 	code := realText(t)[:64<<10]

@@ -98,7 +98,7 @@ type pieceShapes struct {
 	own    *fixups.Shapes  // those of sites that share none
 }
 
-// number is the writer's number of a worker's keys and shapes plus 1, 0 where the
+// numbers are the table's numbers of a worker's keys and shapes plus 1, 0 where the
 // table has not used them yet.
 type numbers struct{ key, own []fixups.ShapeID }
 
