@@ -85,7 +85,7 @@ func (f *File) checkServed(h ehdr) error {
 	f.Arch = archName(h.machine, f.Class, data)
 	f.X32 = h.machine == elf.EM_X86_64 && f.Class == elf.ELFCLASS32
 	if f.Arch == "" {
-		return f.fail(ErrMachine, "%v, %v, %v", h.machine, f.Class, data)
+		return f.fail(ErrMachine, "e_machine %d (%v), %v, %v", uint16(h.machine), h.machine, f.Class, data)
 	}
 	switch h.typ {
 	case elf.ET_EXEC, elf.ET_DYN:

@@ -55,5 +55,5 @@ func corpusAction(s *Streams, c *cli.Command) error {
 	} else {
 		out.Write(corpus.Format(&file))
 	}
-	return out.commit(true)
+	return outcome(nil, out.commit(true))
 }

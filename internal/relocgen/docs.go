@@ -14,6 +14,9 @@ func Markdown(extra ...Verb) []byte {
 	root := command(&Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, extra)
 	dst := []byte("# relocgen\n\n" + "<!-- Made from the command's definitions by `make generate`. -->\n\n" + fenced(root.Description) + streamsDoc)
 	for _, c := range root.Commands {
+		if c.Name == "help" {
+			continue // says what the rest of the page says
+		}
 		dst = fmt.Appendf(dst, "\n## relocgen %s\n\n`relocgen %s [flags] %s`: %s.\n\n%s", c.Name, c.Name, c.ArgsUsage, c.Usage, fenced(c.Description))
 		dst = flagTable(dst, c)
 	}

@@ -156,18 +156,18 @@ func explain(s *Streams, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	t := &fixups.Table{Arch: q.arch.Info().Name, Layout: layoutOf(q.arch)}
+	rest := q.run(t)
+	if c.IsSet("dead") && len(t.Entries) > 1 {
+		return usagef("--dead needs a single instruction: registers are dead at single sites")
+	}
 	out, err := openSink(c, s.Out)
 	if err != nil {
 		return err
 	}
-	t := &fixups.Table{Arch: q.arch.Info().Name, Layout: layoutOf(q.arch)}
-	rest := q.run(t)
 	_, err = out.Write(q.render(t, f, !colourless(c, s)))
-	if cerr := out.commit(err == nil); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return inputErr(err)
+	if err = outcome(err, out.commit(err == nil)); err != nil {
+		return err
 	}
 	if len(rest) > 0 {
 		logf(s, "%d bytes behind %#x are not decoded: %s", len(rest), t.Entries[len(t.Entries)-1].PC, hex.EncodeToString(rest))

@@ -64,20 +64,20 @@ func isa(s *Streams, c *cli.Command) error {
 		return err
 	}
 	err = writeRows(out, a, rows, f)
-	if cerr := out.commit(err == nil); err == nil {
-		err = cerr
-	}
-	return err
+	return outcome(err, out.commit(err == nil))
 }
 
 func pickRows(c *cli.Command, a reloc.Arch, d reloc.Describer) ([]reloc.Row, error) {
 	if c.IsSet("bytes") {
+		if c.Args().Present() || c.IsSet("class") {
+			return nil, usagef("--bytes selects one row: no --class, MNEMONIC or ROW beside it")
+		}
 		return rowOfBytes(c, a, d)
 	}
 	var class fixups.Class
 	if c.IsSet("class") {
 		if err := class.UnmarshalText([]byte(c.String("class"))); err != nil {
-			return nil, usagef("--class: %v", err)
+			return nil, usagef("--class: no class %q", shorten(c.String("class")))
 		}
 	}
 	var rows []reloc.Row
@@ -100,6 +100,9 @@ func rowOfBytes(c *cli.Command, a reloc.Arch, d reloc.Describer) ([]reloc.Row, e
 	var in reloc.Insn
 	if err := a.Decode(&in, code, 0x1000); err != nil {
 		return nil, &failure{exitFinding, fmt.Errorf("%s: % x: %w", a.Info().Name, code, err)}
+	}
+	if int(in.Len) < len(code) {
+		return nil, usagef("--bytes: the instruction ends before % x", code[in.Len:])
 	}
 	row, ok := d.RowOf(&in)
 	if !ok {

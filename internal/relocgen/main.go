@@ -131,10 +131,10 @@ func command(s *Streams, extra []Verb) *cli.Command {
 		Commands: []*cli.Command{
 			explainVerb(s), tableVerb(s), isaVerb(s), corpusVerb(s),
 		},
+		HideHelpCommand:           true, // helpVerb is ours
 		EnableShellCompletion:     true,
 		DisableSliceFlagSeparator: true, // names of Go functions hold commas
 		Reader:                    s.In, Writer: s.Out, ErrWriter: s.Err,
-		Suggest:        true,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		OnUsageError:   usageError,
 		Action:         rootAction,
@@ -145,6 +145,7 @@ func command(s *Streams, extra []Verb) *cli.Command {
 	for _, v := range extra {
 		root.Commands = append(root.Commands, v(s))
 	}
+	root.Commands = append(root.Commands, helpVerb(root))
 	for _, c := range root.Commands {
 		c.OnUsageError = usageError
 		c.DisableSliceFlagSeparator = true
@@ -153,12 +154,35 @@ func command(s *Streams, extra []Verb) *cli.Command {
 }
 
 func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
-	return usagef("%v (relocgen %s --help shows the flags)", err, strings.TrimPrefix(c.Name, "relocgen"))
+	verb := ""
+	if c.Name != "relocgen" {
+		verb = c.Name + " "
+	}
+	return usagef("%v (relocgen %s--help shows the flags)", err, verb)
+}
+
+// helpVerb is help as a verb. That of the package cli prints usage errors of its
+// own and guesses at what was meant.
+func helpVerb(root *cli.Command) *cli.Command {
+	return &cli.Command{
+		Name: "help", Aliases: []string{"h"}, Usage: "show what a verb does, or this list",
+		ArgsUsage: "[VERB]", HideHelp: true,
+		Action: func(ctx context.Context, c *cli.Command) error {
+			name := c.Args().First()
+			switch {
+			case name == "":
+				return cli.ShowRootCommandHelp(root)
+			case c.Args().Len() > 1 || root.Command(name) == nil:
+				return usagef("help: no verb %q (relocgen --help lists them)", shorten(strings.Join(c.Args().Slice(), " ")))
+			}
+			return cli.ShowCommandHelp(ctx, root, name)
+		},
+	}
 }
 
 func rootAction(_ context.Context, c *cli.Command) error {
 	if c.Args().Present() {
-		return usagef("no verb %q (relocgen --help lists them)", c.Args().First())
+		return usagef("no verb %q (relocgen --help lists them)", shorten(c.Args().First()))
 	}
 	return cli.ShowRootCommandHelp(c)
 }

@@ -56,6 +56,9 @@ type sink struct {
 
 func openSink(c *cli.Command, stdout io.Writer) (*sink, error) {
 	name := c.String("output")
+	if name == "" && c.IsSet("output") {
+		return nil, usagef("-o: no FILE (- is stdout)")
+	}
 	if name == "" || name == "-" {
 		return &sink{Writer: bufio.NewWriterSize(stdout, 1<<16)}, nil
 	}
@@ -107,6 +110,9 @@ func createBeside(name string, mode os.FileMode) (*os.File, error) {
 		if err == nil && mode != 0o666 {
 			f.Chmod(mode)
 		}
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			path.Path = name // which is what the caller knows
+		}
 		return f, err
 	}
 }
@@ -125,6 +131,16 @@ func removeOnSignal(name string) (quit func()) {
 		signal.Stop(caught)
 		close(caught)
 	}
+}
+
+// outcome is the error of a run whose work ended with err and whose output with
+// cerr: what could not be written counts as input that could not be read.
+func outcome(err, cerr error) error {
+	var f *failure
+	if err = firstErr(err, cerr); err == nil || errors.As(err, &f) {
+		return err
+	}
+	return inputErr(err)
 }
 
 // commit makes the output final; ok is false if the work failed, and then

@@ -23,6 +23,9 @@ A line of the table is the address, the place in its function, the bytes, their
 text, the class, and the forms that have a plan: emulate, and jump and step with
 the slots that they serve. docs/format.md has the JSON and the binary format.
 
+--addr, --entries and --sdt together ask for the sites of any of them; --func,
+--returns and --only take of those what is theirs.
+
 Examples:
   relocgen table /bin/ls
   relocgen table --only refused /bin/ls
@@ -90,6 +93,9 @@ func tableRun(s *Streams, c *cli.Command) (found counts, err error) {
 	if err != nil {
 		return found, err
 	}
+	if c.IsSet("slot") && (f == formatBinary || f == formatCount) {
+		return found, usagef("--slot shows code: not with --binary, whose readers place it, nor with --count")
+	}
 	if j.w, err = parseEnv(c); err != nil {
 		return found, err
 	}
@@ -112,10 +118,7 @@ func tableRun(s *Streams, c *cli.Command) (found counts, err error) {
 		run = j.runBinary
 	}
 	found, err = run(out, newProgress(s, c))
-	if cerr := out.commit(err == nil); err == nil && cerr != nil {
-		err = inputErr(cerr)
-	}
-	return found, err
+	return found, outcome(err, out.commit(err == nil))
 }
 
 // prepare resolves what depends on the file: its instruction set, the names of

@@ -81,11 +81,13 @@ func verify(s *Streams, c *cli.Command, o emu.Oracle) error {
 		return fmt.Errorf("%s: %w", o.Name(), err)
 	}
 	fmt.Fprintf(s.Out, "oracle %s, %s, seed %d\n", o.Name(), t.arch.Info().Name, seed)
-	if _, err := tally.WriteTo(s.Out); err != nil {
-		return err
-	}
+	_, err = tally.WriteTo(s.Out)
 	for _, d := range tally.Diffs {
-		fmt.Fprintf(s.Out, "mismatch %v", d)
+		_, werr := fmt.Fprintf(s.Out, "mismatch %v", d)
+		err = firstErr(err, werr)
+	}
+	if err != nil {
+		return inputErr(err)
 	}
 	if n := tally.Mismatches(); n > 0 {
 		return &failure{exitDisagree, fmt.Errorf("%d plans do not do what their originals do", n)}
@@ -120,7 +122,16 @@ func (t *trial) source(c *cli.Command) error {
 	if c.Args().Present() {
 		return usagef("--file and HEX exclude each other")
 	}
-	return t.fromFile(c.String("file"), c.Int("sites"))
+	if n := c.Int("sites"); n < 1 {
+		return usagef("--sites: %d is not a number of instructions", n)
+	}
+	if err := t.fromFile(c.String("file"), c.Int("sites")); err != nil {
+		return err
+	}
+	if name := c.String("arch"); name != "" && name != t.arch.Info().Name {
+		return usagef("--arch: %s is not %s but %s", c.String("file"), name, t.arch.Info().Name)
+	}
+	return nil
 }
 
 // each splits code into instructions.
@@ -166,7 +177,7 @@ func (t *trial) fromFile(name string, n int) error {
 			if err != nil {
 				break // data in text: the sweep of this function ends
 			}
-			if at >= next {
+			if at >= next && len(list) < n {
 				list = append(list, slices.Clone(in.Raw()))
 				next += step
 			}
