@@ -39,6 +39,8 @@ type engine struct {
 
 	canary *emu.Page
 	shots  int // canary rewrites so far
+
+	acc, ext int // words of rax and rdx
 }
 
 func open(t *emu.Target) (*engine, error) {
@@ -47,7 +49,7 @@ func open(t *emu.Target) (*engine, error) {
 		return nil, fmt.Errorf("unicorn: no registers for %s", t.Arch)
 	}
 	words := make([]C.xu_word, len(t.Words))
-	pc := 0
+	pc, acc, ext := 0, 0, 0
 	for i := range t.Words {
 		w := &t.Words[i]
 		u, part, ok := ucWord(regs, w)
@@ -55,8 +57,13 @@ func open(t *emu.Target) (*engine, error) {
 			return nil, fmt.Errorf("unicorn: no register %s", w.Name)
 		}
 		words[i] = C.xu_word{id: C.int32_t(u.id), size: C.uint8_t(u.size), part: C.uint8_t(part), api: bit(u.api), fixed: bit(w.ReadOnly)}
-		if w.Reg == fixups.RegPC {
+		switch {
+		case w.Reg == fixups.RegPC:
 			pc = i
+		case w.Name == "rax", w.Name == "eax":
+			acc = i
+		case w.Name == "rdx", w.Name == "edx":
+			ext = i
 		}
 	}
 	var msg [128]C.char
@@ -64,7 +71,17 @@ func open(t *emu.Target) (*engine, error) {
 	if x == nil {
 		return nil, fmt.Errorf("unicorn: %s", C.GoString(&msg[0]))
 	}
-	return &engine{x: x, t: t}, nil
+	return &engine{x: x, t: t, acc: acc, ext: ext}, nil
+}
+
+// Shape implements [emu.Shaper]. IDIV of the least dividend by -1 ends the whole
+// process: Unicorn divides with the host's instruction and the host's width.
+// Such a dividend becomes the next one.
+func (e *engine) Shape(words []uint64) {
+	lo, hi := words[e.acc], words[e.ext]
+	if uint32(lo) == 0 && uint32(hi) == 1<<31 || uint16(lo) == 0 && uint16(hi) == 1<<15 {
+		words[e.acc] |= 1
+	}
 }
 
 func bit(b bool) C.uint8_t {
