@@ -22,6 +22,7 @@ type Tally struct {
 	ByClass                                    map[fixups.Class]*[4]int // of plans
 	ByForm                                     map[fixups.Form]*[4]int  // of plans
 	Limits                                     map[string]int           // sites by row of the capability table
+	Samples                                    map[string][]byte        // the first instruction that met a row
 	Reasons                                    map[fixups.Reason]int    // refusals
 	States, Faults, Points, Skipped, Undecided int
 
@@ -64,11 +65,14 @@ func (t *Tally) Add(r *Result, p *fixups.Plan, class fixups.Class) {
 	t.Diffs = append(t.Diffs, r.Diff)
 }
 
-func (t *Tally) limit(name string) {
+func (t *Tally) limit(name string, code []byte) {
 	if t.Limits == nil {
-		t.Limits = map[string]int{}
+		t.Limits, t.Samples = map[string]int{}, map[string][]byte{}
 	}
 	t.Limits[name]++
+	if t.Samples[name] == nil {
+		t.Samples[name] = bytes.Clone(code)
+	}
 }
 
 func (t *Tally) refuse(r fixups.Reason) {
@@ -90,7 +94,7 @@ func (t *Tally) Merge(o *Tally) {
 	mergeCounts(&t.ByClass, o.ByClass)
 	mergeCounts(&t.ByForm, o.ByForm)
 	for k, n := range o.Limits {
-		t.limit(k)
+		t.limit(k, o.Samples[k])
 		t.Limits[k] += n - 1
 	}
 	for k, n := range o.Reasons {
@@ -188,7 +192,7 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 			l := w.Limit(v.Form)
 			if l != nil && !slices.Contains(limits, l.Name) {
 				limits = append(limits, l.Name)
-				t.limit(l.Name)
+				t.limit(l.Name, in.Raw())
 			}
 			if l != nil && l.Verdict == Unsupported {
 				t.Add(&Result{Verdict: Unsupported, Limit: l.Name}, &v.Plan, in.Class)
@@ -197,7 +201,7 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 			if w.vendor != reloc.VendorUnknown && in.Hazards.Has(fixups.HazardVendor) && envs[i].Vendor != w.vendor {
 				if !slices.Contains(limits, otherVendor) {
 					limits = append(limits, otherVendor)
-					t.limit(otherVendor)
+					t.limit(otherVendor, in.Raw())
 				}
 				t.Add(&Result{Verdict: Unsupported, Limit: otherVendor}, &v.Plan, in.Class)
 				continue
@@ -253,7 +257,7 @@ func (w *Worker) judgePlan(t *Tally, in *reloc.Insn, p *fixups.Plan, env *reloc.
 		}
 		t.Add(&r, p, in.Class)
 		if r.Limit != "" && w.Limit(p.Form) == nil {
-			t.limit(r.Limit)
+			t.limit(r.Limit, in.Raw())
 		}
 	}
 	return nil

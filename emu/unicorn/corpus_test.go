@@ -152,7 +152,7 @@ func report(t *testing.T, tally *emu.Tally) {
 	}
 	for _, name := range []string{"undefined-in-oracle", "oracle-halts", "oracle-fails"} {
 		if n := tally.Limits[name]; n > 0 {
-			t.Errorf("%s: %d plans; the capability table lacks a row", name, n)
+			t.Errorf("%s: %d plans, the first of %x; the capability table lacks a row", name, n, tally.Samples[name])
 		}
 	}
 	if tally.States == 0 {
