@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,12 +92,14 @@ func compile(t *testing.T, name, cc, source string, args ...string) string {
 	})
 }
 
-// table makes the table that the agent wants of a program or library.
-func table(t *testing.T, file string) string {
+// table makes the table that the agent wants of a program or library, or of some
+// of its sites.
+func table(t *testing.T, file string, which ...string) string {
 	t.Helper()
-	return once(t, filepath.Base(file)+".rfx", func(path string) error {
+	return once(t, filepath.Base(file)+strings.Join(which, "")+".rfx", func(path string) error {
 		var out bytes.Buffer
-		args := []string{"relocgen", "table", "-q", "--binary", "--form=jump", "--slots=near", "--spill", "-o", path, file}
+		args := []string{"relocgen", "table", "-q", "--binary", "--form=jump", "--slots=near", "--spill", "-o", path}
+		args = append(append(args, which...), file)
 		if relocgen.Main(args, &relocgen.Streams{In: &bytes.Buffer{}, Out: &out, Err: &out}) != 0 {
 			return fmt.Errorf("%s\n%s", strings.Join(args, " "), out.Bytes())
 		}
@@ -128,6 +131,7 @@ func library(t *testing.T, program, name string) string {
 type job struct {
 	args   []string
 	tables []string // files that tables are made of
+	parts  []string // flags, for each of which there is a table of some sites of the program
 	env    []string
 	input  string // standard input
 }
@@ -177,6 +181,9 @@ func (j *job) probed(t *testing.T, preload string) *result {
 	var tables []string
 	for _, f := range j.tables {
 		tables = append(tables, table(t, f))
+	}
+	for _, flag := range j.parts {
+		tables = append(tables, table(t, j.args[0], flag))
 	}
 	log := filepath.Join(t.TempDir(), "log")
 	env := append([]string{"XOL_TABLE=" + strings.Join(tables, ":"), "XOL_LOG=" + log}, j.env...)
@@ -299,6 +306,14 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// TestParts: several tables of one object, of sites that alternate.
+func TestParts(t *testing.T) {
+	ready(t)
+	exe := compile(t, "throw", "g++", "throw.cc", "-fnon-call-exceptions")
+	j := job{args: []string{exe}, tables: []string{library(t, exe, "libc.so")}, parts: []string{"--entries", "--returns", "--only=fixups"}}
+	j.probed(t, filepath.Join(build(t, "gcc", "agent-gcc"), "agent.so"))
+}
+
 // TestThrow: unwinding through probed frames, and out of a signal handler.
 func TestThrow(t *testing.T) {
 	ready(t)
@@ -387,12 +402,25 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, list := range []string{"", bad, "/nonexistent", table(t, other), bad + ":" + table(t, exe)} {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for list, why := range map[string]string{
+		"":                        "",
+		bad:                       bad + ": checksum",
+		"/nonexistent":            "/nonexistent: cannot be read",
+		pipe:                      "pipe: cannot be read",
+		t.TempDir():               ": cannot be read",
+		strings.Repeat("x", 9999): ": cannot be read",
+		table(t, other):           ".rfx: its build id is that of no loaded object",
+		bad + ":" + table(t, exe): ".rfx: its build id is that of no loaded object",
+	} {
 		log := filepath.Join(t.TempDir(), "log")
 		j := job{args: []string{echo, "hello"}}
 		got := j.run(t, "LD_PRELOAD="+agent, "XOL_TABLE="+list, "XOL_LOG="+log)
 		text, err := os.ReadFile(log)
-		if err != nil || got.stdout != "hello\n" || !strings.Contains(string(text), "no probes") || strings.Contains(string(text), "hits") {
+		if err != nil || got.stdout != "hello\n" || !strings.Contains(string(text), "no probes") || !strings.Contains(string(text), why) || strings.Contains(string(text), "hits") {
 			t.Errorf("%q: %q, %v\n%s", list, got.stdout, err, text)
 		}
 	}

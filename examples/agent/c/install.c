@@ -63,7 +63,7 @@ struct line {
 
 static void add(struct line *l, const char *s)
 {
-	while (*s != 0 && l->n < sizeof l->text)
+	while (*s != 0 && l->n < sizeof l->text - 1) /* put ends the line */
 		l->text[l->n++] = *s++;
 }
 
@@ -97,7 +97,7 @@ static int open_end(const char *path)
 
 static void put(int fd, struct line *l)
 {
-	add(l, "\n");
+	l->text[l->n++] = '\n';
 	if (fd >= 0)
 		agent_syscall(SYS_write, (uint64_t)fd, (uintptr_t)l->text, l->n, 0, 0, 0);
 	l->n = 0;
@@ -148,7 +148,8 @@ static struct line line_of(const char *what)
 
 static void complain(const char *what, const char *why)
 {
-	struct line l = line_of(what);
+	size_t n = strlen(what);
+	struct line l = line_of(n > 300 ? what + n - 300 : what); /* the end of a path says more */
 
 	add(&l, ": ");
 	add(&l, why);
@@ -157,17 +158,18 @@ static void complain(const char *what, const char *why)
 
 /* ---- Tables and objects --------------------------------------------------- */
 
-/* Reads a file into memory of its own: the table must not change while it is used. */
+/* Reads a file into memory of its own: the table must not change while it is used.
+ * A pipe must not make the program wait. */
 static void *read_file(const char *path, size_t *size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	uint8_t *data = (uint8_t *)MAP_FAILED;
 	size_t n = 0;
 	ssize_t got = 1;
 
 	*size = 0;
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
 		*size = (size_t)st.st_size;
 		data = (uint8_t *)mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	}
@@ -191,7 +193,7 @@ static bool read_table(xol_table *t, const char *path)
 	void *data = read_file(path, &size);
 
 	if (data == MAP_FAILED) {
-		complain(path, "cannot be read");
+		complain(path, "cannot be read as a file");
 		return false;
 	}
 	if (xol_check(t, data, size, &err) == XOL_OK && strcmp(xol_arch(t), "amd64") == 0)
@@ -446,8 +448,10 @@ static bool prepare(struct work *w)
 	o->text = w->seg[0].lo;
 	o->text_end = w->seg[w->segs - 1].hi;
 	each_site(w, measure);
-	if (o->probes == 0 || o->text_end - o->text > UINT32_MAX)
+	if (o->probes == 0 || o->text_end - o->text > UINT32_MAX) {
+		complain(xol_file(&o->table), "no site in its text that can have a probe");
 		return false;
+	}
 	size = (o->slots_end + PAGE - 1) & ~(PAGE - 1);
 	o->slots = near_memory(o, size);
 	o->probe = (struct agent_probe *)mmap(NULL, o->probes * sizeof *o->probe, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -459,7 +463,10 @@ static bool prepare(struct work *w)
 	o->probes = 0;
 	o->slots_end = o->slots;
 	each_site(w, fill);
-	return mprotect((void *)o->slots, size, PROT_READ | PROT_EXEC) == 0;
+	if (mprotect((void *)o->slots, size, PROT_READ | PROT_EXEC) == 0)
+		return true;
+	complain(xol_file(&o->table), "its slots may not be executed");
+	return false;
 }
 
 /* ---- Traps ---------------------------------------------------------------- */
@@ -521,37 +528,45 @@ static void report_object(const struct work *w)
 	put_log(&l);
 }
 
-/* The next path of a list, which it is taken from. */
+/* The next path of a list, which it is taken from; one that is too long is cut,
+ * and is that of no file then. */
 static bool next_path(const char **list, char *path, size_t room)
 {
-	size_t n;
+	size_t n, all;
 
 	*list += strspn(*list, ":");
-	n = strcspn(*list, ":");
-	if (n == 0 || n >= room)
-		return false;
+	n = all = strcspn(*list, ":");
+	if (n >= room)
+		n = room - 1;
 	memcpy(path, *list, n);
 	path[n] = 0;
-	*list += n;
-	return true;
+	*list += all;
+	return n > 0;
 }
 
 static void open_objects(const char *list)
 {
-	char path[4096];
+	char path[PATH_MAX + 1];
 
-	while (agent_objects < AGENT_OBJECTS && next_path(&list, path, sizeof path)) {
+	while (next_path(&list, path, sizeof path)) {
 		struct work *w = &works[agent_objects];
 
+		if (agent_objects == AGENT_OBJECTS) {
+			complain(path, "too many tables");
+			return;
+		}
 		memset(w, 0, sizeof *w);
 		w->o = &agent_object[agent_objects];
 		memset(w->o, 0, sizeof *w->o);
 		if (!read_table(&w->o->table, path))
 			continue;
-		if (dl_iterate_phdr(match, w) == 0 || !prepare(w))
-			munmap((void *)(uintptr_t)w->o->table.data, w->o->table.size);
-		else
+		if (dl_iterate_phdr(match, w) == 0)
+			complain(path, "its build id is that of no loaded object");
+		else if (prepare(w)) {
 			agent_objects++;
+			continue;
+		}
+		munmap((void *)(uintptr_t)w->o->table.data, w->o->table.size);
 	}
 }
 

@@ -94,7 +94,7 @@ static const struct agent_probe *probe_at(uint64_t pc, const struct agent_object
 			continue;
 		p = probe_below(o, pc - o->text, false);
 		if (p == NULL || p->site != pc - o->text)
-			return NULL;
+			continue; /* there may be another table of the same object */
 		*obj = o;
 		return p;
 	}
