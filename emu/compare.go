@@ -454,7 +454,7 @@ func (c *check) comeBack() error {
 	for i := word - 1; i >= 0; i-- {
 		at = at<<8 | uint64(m.peek(sp+uint64(i)))
 	}
-	end := c.at.Site + uint64(c.p.SiteLen)
+	end := (c.at.Site + uint64(c.p.SiteLen)) << (64 - w.t.Bits) >> (64 - w.t.Bits)
 	if at == end {
 		return nil
 	}

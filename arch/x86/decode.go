@@ -73,6 +73,9 @@ func named(in *reloc.Insn, addr uint64) {
 		in.Class = fixups.ClassPCRelative
 	}
 	in.Target = addr
+	if mayCover(addr-in.PC, uint64(in.Len)) {
+		ownBytes(in)
+	}
 }
 
 // cut decodes what may end early. Behind the end zeros are decoded; what depends
@@ -250,10 +253,11 @@ func (a *Arch) relative(in *reloc.Insn, f, l0, l1 uint64) {
 		return
 	default:
 		at, size = l0>>l0DispOff, l0>>l0DispLen
-		named(in, 0)
 		if l1&pfx67 != 0 {
 			wrap = 1<<32 - 1
 		}
+		named(in, (in.Next()+field(&in.Bytes, at&15, size&15))&wrap)
+		return
 	}
 	in.Target = (in.Next() + field(&in.Bytes, at&15, size&15)) & wrap
 }

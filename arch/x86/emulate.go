@@ -184,6 +184,10 @@ func (b *planner) emulatePopf(q *steps) {
 // emulateMemory serves rip-relative LEA, moves of general registers and
 // constants, PUSH and POP. Vector registers are left to the other forms.
 func (b *planner) emulateMemory() fixups.Reason {
+	if b.isNop() {
+		b.p.Emulate = b.jumpTo(b.next())
+		return fixups.ReasonNone
+	}
 	if !b.l.has(flagRIPRel) || b.l.enc() != encLegacy && b.l.enc() != encREX2 {
 		return fixups.ReasonNotEmulated
 	}

@@ -17,13 +17,15 @@ import (
 //   - monitor: a monitor may be lost at any time, so its users check;
 //   - kernel-entry: SENDUIPI, URDMSR and UWRMSR may be done by others, and come back
 //     behind themselves;
-//   - partial, unwind, rseq, exception-table, keyed-by-pc, context-unknown:
-//     properties of the site that a copy does not change.
+//   - partial, unwind, rseq, exception-table, keyed-by-pc, context-unknown,
+//     reads-own-bytes: properties of the site that a copy does not change. Where
+//     an operand names the site, the copy's names the site too.
 const copyable = fixups.Hazards(1<<fixups.HazardRepeats | 1<<fixups.HazardLandingPad |
 	1<<fixups.HazardShadowStack | 1<<fixups.HazardVendor | 1<<fixups.HazardX87FIP |
 	1<<fixups.HazardKernelEntry |
 	1<<fixups.HazardMonitor | 1<<fixups.HazardPartial | 1<<fixups.HazardUnwind |
-	1<<fixups.HazardRSeq | 1<<fixups.HazardExceptionTable | 1<<fixups.HazardKeyedByPC | 1<<fixups.HazardContextUnknown)
+	1<<fixups.HazardRSeq | 1<<fixups.HazardExceptionTable | 1<<fixups.HazardKeyedByPC | 1<<fixups.HazardContextUnknown |
+	1<<fixups.HazardReadsOwnBytes)
 
 // hazards refuses a copy whose hazards are not all in allowed.
 func (b *planner) hazards(allowed fixups.Hazards) fixups.Reason {

@@ -217,6 +217,7 @@ func (s *scanner) keep(out *reloc.Scan, text []byte, pc uint64, notes int) {
 		field, width := note>>noteField&15, uint64(4)
 		var n uint32
 		var d, class uint64
+		var own bool
 		switch kind {
 		case kindOdd:
 			if size == 1 {
@@ -235,8 +236,9 @@ func (s *scanner) keep(out *reloc.Scan, text []byte, pc uint64, notes int) {
 		default: // pc-relative operand
 			d = size + relative(b, field, 4)
 			class = addressClass(pc + off + d)
+			own = mayCover(d, size)
 		}
-		if target := (pc + off + d) & s.a.branchWrap; class != 0 && (d <= size || target != pc+off+d) {
+		if target := (pc + off + d) & s.a.branchWrap; class != 0 && (own || d <= size || target != pc+off+d) {
 			sites = append(sites, fixups.Site{Off: uint32(off), Shape: reloc.ScanOwn, D: int64(target - (pc + off))})
 			out.Own++
 			continue

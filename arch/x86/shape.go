@@ -30,8 +30,9 @@ func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 	}
 	// A wrapped target is not PC + D in 64-bit arithmetic, and a target in the
 	// site or at its end (a branch to itself, a call of the next instruction) may
-	// be planned for what it is.
-	if d != uint64(signed(&in.Bytes, off, n))+uint64(in.Len) || d <= uint64(in.Len) {
+	// be planned for what it is; an operand in front of the site may reach into it.
+	if d != uint64(signed(&in.Bytes, off, n))+uint64(in.Len) || d <= uint64(in.Len) ||
+		!l.has(flagRelImm) && mayCover(d, uint64(in.Len)) {
 		return reloc.ShapeOwn
 	}
 	clearBytes(key, off, n)

@@ -64,7 +64,7 @@ func holds(t *testing.T, a *x86.Arch, env *reloc.Env, code []byte) {
 	var in reloc.Insn
 	var key [2]uint64
 	var ds []int64
-	for d := int64(-130); d <= 130; d++ {
+	for d := int64(-200); d <= 200; d++ {
 		ds = append(ds, d)
 	}
 	ds = append(ds, -1<<31+20, -1<<30, -5000, 5000, 1<<30, 1<<31-1)
