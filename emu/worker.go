@@ -308,8 +308,11 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 	}
 	for i := range uint64(2) {
 		if a := first + i*4096; i == 0 || first != last {
-			// One byte less, so that the end of the last page is an address.
-			if err := w.cpu.Forget(a, 4095); err != nil {
+			n := 4096
+			if a+4096 == 0 {
+				n-- // so that the end of the last page is an address
+			}
+			if err := w.cpu.Forget(a, n); err != nil {
 				return err
 			}
 		}
