@@ -236,14 +236,14 @@ func (m *image) watched(o *object, cfg *config) bool {
 
 // matches adds to named the functions that pat names: [OBJECT:]NAME, with the
 // wildcards of path.Match, or [OBJECT:]0xADDRESS for the one that covers an
-// address of the file. OBJECT is the base name of a library; without it the
-// program is meant.
+// address of the file. OBJECT is the base name of a library; without it, and by
+// main, the program is meant.
 func (o *object) matches(m *image, pat string, funcs []objfile.Func, named map[objfile.VAddr]bool) bool {
 	obj, name, ok := strings.Cut(pat, ":")
 	if !ok {
-		obj, name = filepath.Base(m.path), pat
+		obj, name = "main", pat
 	}
-	if ok, _ := path.Match(obj, filepath.Base(o.path)); !ok {
+	if ok, _ := path.Match(obj, filepath.Base(o.path)); !ok && (obj != "main" || o.path != m.path) {
 		return false
 	}
 	before := len(named)

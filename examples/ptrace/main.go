@@ -40,8 +40,8 @@ const usage = `usage: ptrace [flags] -- PROGRAM [ARGUMENT]...
 Runs a program with a probe on every instruction of some of its functions.
 
   --func [OBJECT:]NAME   probe this function (may be repeated). Wildcards * ? [..];
-                         OBJECT is the base name of a library, else the program is
-                         meant; NAME may be an address in the file, 0x...
+                         OBJECT is the base name of a library, else (and by main) the
+                         program is meant; NAME may be an address in the file, 0x...
   --all-hot N            probe each function that has been entered N times
   --object NAME          of these objects only: main, or the name of a library (may be
                          repeated; wildcards)
@@ -96,8 +96,10 @@ func parse(args []string) (*config, error) {
 
 // The program is started by a copy of ourselves, which waits until it is traced
 // and executes it then: so it is seized before its first instruction, and no
-// signal was needed to stop it. Another copy only waits: its end is the bell that
-// wakes the loop in wait4.
+// signal was needed to stop it. It says on descriptor 4 that it runs: os.StartProcess
+// returns before the kernel is done with executing the copy, and a tracer that comes
+// that early is told of it and takes the copy for the program. Another copy only
+// waits: its end is the bell that wakes the loop in wait4.
 const launchWord = "wait-for-the-other-end-of-descriptor-3"
 
 // init keeps main on the first thread of the process. Only the thread that traces
@@ -125,11 +127,15 @@ func main() {
 	os.Exit(status)
 }
 
-// launched is a copy of ourselves: it waits for a byte, and for the end of file
-// if there is none, and becomes the program PATH ARGV0 ARGUMENT...
+// launched is a copy of ourselves: it says that it is there, waits for a byte, and
+// for the end of file if there is none, and becomes the program PATH ARGV0 ARGUMENT...
 func launched(args []string) int {
 	syscall.CloseOnExec(3)
 	var b [1]byte
+	if _, err := syscall.Write(4, b[:]); err != nil {
+		return 0
+	}
+	syscall.Close(4)
 	if n, err := syscall.Read(3, b[:]); n != 1 || err != nil || len(args) == 0 {
 		return 0
 	}
@@ -146,13 +152,23 @@ func launch(args ...string) (pid int, pipe *os.File, err error) {
 		return 0, nil, err
 	}
 	defer r.Close()
+	ready, there, err := os.Pipe()
+	if err != nil {
+		return 0, nil, err
+	}
+	defer ready.Close()
 	self, err := os.Executable()
 	if err != nil {
 		return 0, nil, err
 	}
-	p, err := os.StartProcess(self, append([]string{self, launchWord}, args...), &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, r}})
+	p, err := os.StartProcess(self, append([]string{self, launchWord}, args...), &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, r, there}})
+	there.Close()
 	if err != nil {
 		return 0, nil, err
+	}
+	var b [1]byte
+	if _, err := ready.Read(b[:]); err != nil {
+		return 0, nil, fmt.Errorf("process %d ended before it began: %w", p.Pid, err)
 	}
 	pid = p.Pid
 	return pid, w, p.Release()
@@ -247,6 +263,9 @@ func (t *tracer) start(args []string) error {
 // attach seizes every thread of a process, has them all stopped, and probes it.
 func (t *tracer) attach(pid int) error {
 	s, err := openSpace(pid)
+	if os.IsNotExist(err) {
+		return fmt.Errorf("there is no process %d", pid)
+	}
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,9 @@ var build = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == launchWord { // by TestLaunch
+		os.Exit(launched(os.Args[2:]))
+	}
 	code := m.Run()
 	os.RemoveAll(buildDir)
 	os.Exit(code)
@@ -352,9 +355,29 @@ func TestAttach(t *testing.T) {
 	}
 }
 
+// TestLaunch: a copy of ourselves that may be seized has left its own execve
+// behind, which takes all handlers of signals away: those of Go are there again.
+func TestLaunch(t *testing.T) {
+	for range 20 {
+		pid, pipe, err := launch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil || !strings.Contains(string(b), "\nSigCgt:\t") || strings.Contains(string(b), "\nSigCgt:\t0000000000000000\n") {
+			t.Errorf("%v\n%s", err, b)
+		}
+		pipe.Close()
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil || status.ExitStatus() != 0 {
+			t.Errorf("%v, %#x", err, status)
+		}
+	}
+}
+
 // TestStatus: the program's own status comes back, and what is wrong is said.
 func TestStatus(t *testing.T) {
-	path := tool(t, 6)
+	path := tool(t, 8)
 	tests := []struct {
 		args   string
 		status int
@@ -366,6 +389,8 @@ func TestStatus(t *testing.T) {
 		{"--all-hot 1 -- /no/such/program", 1, "no such file"},
 		{"--all-hot 1 -p 999999999", 1, "999999999"},
 		{"-- /bin/true", 2, "nothing to probe"},
+		{"--func main:nothing -- /bin/sh", 1, `no function matches "main:nothing"`},
+		{"--func main:* --limit 1 -- /bin/sh -c exit~5", 5, ""},
 		{"--form jump --all-hot 1 -- /bin/true", 2, "no form"},
 	}
 	for _, tt := range tests {
