@@ -151,11 +151,13 @@ func (b *planner) popOperand(q *steps) {
 }
 
 // Flags that PUSHF and POPF treat in a way of their own (SDM volume 2, PUSHF,
-// POPF, at a privilege below IOPL).
+// POPF), where user code runs them. The interrupt flag is popped if IOPL lets it.
 const (
 	flagsPushed = 0x00fcffff // not VM and RF, which PUSHF shows as 0
 	flagsPopped = 1<<0 | 1<<2 | 1<<4 | 1<<6 | 1<<7 | 1<<8 | 1<<10 | 1<<11 | 1<<14 | 1<<18 | 1<<21
+	flagIF      = 1 << 9
 	flagRF      = 1 << 16
+	bitIOPL     = 12
 )
 
 func (b *planner) emulatePushf(q *steps) {
@@ -163,21 +165,29 @@ func (b *planner) emulatePushf(q *steps) {
 	b.emulatePush(q, fixups.T(0))
 }
 
-// emulatePopf changes what user code may change; the interrupt flag and IOPL
-// stay.
+// emulatePopf changes what user code may change. That includes the interrupt flag
+// if IOPL is 3, as systems set it that give user code the ports; IOPL itself stays,
+// and so does what a pop of 16 bits does not reach.
 func (b *planner) emulatePopf(q *steps) {
 	size := b.stackSize()
-	popped, kept := int64(flagsPopped), ^int64(flagsPopped|flagRF)
+	popped := int64(flagsPopped)
 	if size == 2 {
 		popped &= 0xffff
-		kept = ^popped
 	}
-	q.load(fixups.T(0), b.sp(), size)
-	q.op2(fixups.OpAnd, fixups.T(0), fixups.T(0), fixups.Const(popped))
-	q.op2(fixups.OpAnd, fixups.T(1), b.flags(), fixups.Const(kept))
-	q.op2(fixups.OpOr, fixups.T(0), fixups.T(0), fixups.T(1))
+	t0, t1 := fixups.T(0), fixups.T(1)
+	q.load(t0, b.sp(), size)
+	q.extract(t1, b.flags(), bitIOPL, 2)
+	q.op2(fixups.OpXor, t0, t0, b.flags())
+	q.skip(2, t1, fixups.CondEQ, fixups.Const(3), b.width())
+	q.op2(fixups.OpAnd, t0, t0, fixups.Const(popped))
+	q.skip(1, t1, fixups.CondNE, fixups.Const(3), b.width())
+	q.op2(fixups.OpAnd, t0, t0, fixups.Const(popped|flagIF))
+	q.op2(fixups.OpXor, t0, t0, b.flags())
+	if size != 2 {
+		q.op2(fixups.OpAnd, t0, t0, fixups.Const(^int64(flagRF)))
+	}
 	q.add64(b.sp(), b.sp(), int64(size))
-	q.mov(b.flags(), fixups.T(0))
+	q.mov(b.flags(), t0)
 	b.leaveTo(q)
 }
 

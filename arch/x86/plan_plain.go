@@ -92,7 +92,7 @@ func (b *planner) postCopy() fixups.Program {
 	switch {
 	case b.env.Stop == fixups.StopTrap || b.p.CopyLen != uint16(n) || n > 15:
 		break
-	case b.in.Hazards.Has(fixups.HazardPartial):
+	case b.mayRestart():
 		break
 	case b.a.m64:
 		return postCopy[n][:]
@@ -108,6 +108,7 @@ func (b *planner) postCopy() fixups.Program {
 // at its start an unfinished rep has more to do, and the site goes on with it. So
 // has a gather: traps may be taken between its elements, with those that are done
 // taken out of the mask (SDM volume 2, VGATHERDPS), and AMD's do take the step's.
+// A system call that the kernel sends back to its start goes on from the site, too.
 // pc is read once, since the end of the site may be the start of the slot. After
 // a trap pc is reported at the trap or behind it. t1 is used.
 func (b *planner) afterCopy(q *steps) {
@@ -121,10 +122,15 @@ func (b *planner) afterCopy(q *steps) {
 	q.mov(fixups.T(1), fixups.PC())
 	q.skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(n), b.width())
 	q.mov(fixups.PC(), fixups.SitePlus(b.next()))
-	if b.in.Hazards.Has(fixups.HazardPartial) {
+	if b.mayRestart() {
 		q.skip(1, fixups.T(1), fixups.CondNE, fixups.SlotPlus(0), b.width())
 		q.mov(fixups.PC(), fixups.SitePlus(0))
 	}
+}
+
+// mayRestart reports whether a step may end at the start of the copy.
+func (b *planner) mayRestart() bool {
+	return b.in.Hazards.Has(fixups.HazardPartial) || b.in.Class == fixups.ClassKernelEntry
 }
 
 func (b *planner) isPushf() bool { return b.l.opmap() == 0 && b.l.opcode() == 0x9c }

@@ -60,10 +60,14 @@ const systemHazards = copyable | fixups.Hazards(1<<fixups.HazardChangesIF|1<<fix
 	1<<fixups.HazardShadow|1<<fixups.HazardKernelEntry|1<<fixups.HazardReadsPC)
 
 // systemCopy copies. The tail is there even behind what always faults: a handler
-// may step over the instruction.
+// may step over the instruction. A kernel's own UD2 or UD1 is an assertion: its
+// handler looks up the address of it.
 func (b *planner) systemCopy(step bool) fixups.Reason {
 	if r := b.hazards(systemHazards); r != fixups.ReasonNone {
 		return r
+	}
+	if b.in.Class == fixups.ClassTrap && b.env.Mode == reloc.ModeKernel {
+		b.in.Hazards |= fixups.HazardKeyedByPC.Bit()
 	}
 	if b.l.has(flagRIPRel) && systemRules[b.in.Row] != sysFault {
 		return b.pcRelative(step)

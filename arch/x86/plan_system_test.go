@@ -137,3 +137,87 @@ func TestTrapAbort(t *testing.T) {
 		}
 	}
 }
+
+// TestSoftIntPost: a call that the kernel sends back to its start goes on from the
+// site, one that is done behind it, and one that went elsewhere stays there.
+func TestSoftIntPost(t *testing.T) {
+	const site, slot, other = 0x401000, 0x500000, 0x601234
+	for _, a := range []*Arch{AMD64, I386} {
+		var p reloc.Plan
+		if err := reloc.Relocate(&p, a, unhex(t, "cd80"), site, &reloc.Env{Forms: fixups.FormStep.Bit(), Slots: reloc.SlotsNear}); err != nil {
+			t.Fatal(err)
+		}
+		for pc, want := range map[uint64]uint64{slot: site, slot + 2: site + 2, other: other} {
+			m := &state{regs: map[fixups.Reg]uint64{fixups.RegPC: pc}}
+			if err := fixups.Run(p.Post, m, &fixups.Bases{Site: site, Slot: slot}, new(fixups.Temps), a.info.Bits); err != nil {
+				t.Fatal(err)
+			}
+			if m.regs[fixups.RegPC] != want {
+				t.Errorf("%s: from %#x to %#x, want %#x", a.info.Name, pc, m.regs[fixups.RegPC], want)
+			}
+		}
+	}
+}
+
+// TestAssertionHazard: what always faults is looked up by its address in the kernel
+// and there alone.
+func TestAssertionHazard(t *testing.T) {
+	for _, a := range []*Arch{AMD64, I386} {
+		for _, code := range []string{"0f0b", "0fb900"} {
+			for _, mode := range []reloc.Mode{reloc.ModeUser, reloc.ModeKernel} {
+				_, in, err := planOf(t, a, testSite32, code, reloc.Env{Forms: fixups.FormJump.Bit(), Slots: reloc.SlotsNear, Mode: mode})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := in.Hazards.Has(fixups.HazardKeyedByPC); got != (mode == reloc.ModeKernel) {
+					t.Errorf("%s %s in mode %v: %v", a.info.Name, code, mode, got)
+				}
+			}
+		}
+	}
+}
+
+// TestEmulatePopf holds the program against the table of POPF in the manual (SDM
+// volume 2, POPF, CPL 3): IOPL never changes, IF only if IOPL is 3, RF is cleared
+// but by the 16-bit form, which leaves the upper half alone.
+func TestEmulatePopf(t *testing.T) {
+	const sp = 0x2000
+	for _, a := range []*Arch{AMD64, I386} {
+		for _, code := range []string{"9d", "669d"} {
+			for n := range uint64(64) {
+				old := n&3<<12 | n>>2&1<<9 | n>>3&1<<16 | 0x2
+				for _, image := range []uint64{0, 0x200, 0xffffff, 0xffffff &^ 0x200, 0x3000, 0x100} {
+					want := popfByManual(old, image, code == "669d")
+					s := newState()
+					s.Store(sp, []byte{byte(image), byte(image >> 8), byte(image >> 16), 0, 0, 0, 0, 0})
+					s.regs[fixups.RegPC] = testSite32
+					p, _, err := planOf(t, a, testSite32, code, reloc.Env{Forms: fixups.FormEmulate.Bit()})
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.regs[a.general(4)] = sp
+					s.regs[a.info.Flags] = old
+					if err := fixups.Run(p.Emulate, s, &fixups.Bases{Site: testSite32}, new(fixups.Temps), a.info.Bits); err != nil {
+						t.Fatal(err)
+					}
+					if got := s.regs[a.info.Flags]; got != want {
+						t.Errorf("%s %s: flags %#x, image %#x: %#x, want %#x", a.info.Name, code, old, image, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func popfByManual(old, image uint64, short bool) uint64 {
+	taken := uint64(0x244dd5) // ID AC NT OF DF TF SF ZF AF PF CF
+	if old>>12&3 == 3 {
+		taken |= 1 << 9
+	}
+	if short {
+		taken &= 0xffff
+	} else {
+		old &^= 1 << 16
+	}
+	return old&^taken | image&taken
+}
