@@ -1,6 +1,7 @@
 package c_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/xol-go/xol/arch"
@@ -35,16 +36,25 @@ func caseTable(t *testing.T, a reloc.Arch, c *corpus.Case, wish func(*reloc.Env)
 	tab := &fixups.Table{Arch: c.Arch, File: c.Name, Base: c.PC,
 		Layout: fixups.Layout{Bits: uint8(info.Bits), Align: uint8(info.Align), Placing: info.Order(env.DataOrder)}}
 	off := 0
+	top := false
 	for _, n := range c.Lens {
 		var e fixups.Entry
 		// A refusal is an entry too.
 		_ = reloc.Describe(&e, a, c.Bytes[off:], c.PC+uint64(off), &env, true)
 		if int(e.Len) == n && len(e.Bytes) == n {
 			tab.Entries = append(tab.Entries, e)
+			top = top || e.PC+uint64(n) == 0
 		}
 		off += n
 	}
 	data, err := tab.AppendBinary(nil)
+	if top { // an instruction that ends at 2^64
+		if !errors.Is(err, fixups.ErrEncode) {
+			t.Fatalf("%s: %v, want %v", c.Key(), err, fixups.ErrEncode)
+		}
+		tab.Entries = tab.Entries[:len(tab.Entries)-1]
+		data, err = tab.AppendBinary(nil)
+	}
 	if err != nil {
 		t.Fatalf("%s: %v", c.Key(), err)
 	}
