@@ -334,10 +334,7 @@ func (w *binaryWorker) scanRun(x *fixups.Extent, text []byte) (int, error) {
 		} else {
 			slow--
 		}
-		site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn}
-		if in.HasTarget() {
-			site.D = int64(in.Target - in.PC)
-		}
+		site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn, D: w.shaper.ShapeD(in)}
 		if kind == reloc.ShapeKeyed {
 			site.Shape = w.scanner.Key(in, &w.key)
 		}
