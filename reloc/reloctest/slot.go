@@ -82,9 +82,19 @@ type walker struct {
 	ok     bool
 }
 
+// overlaps reports whether code at slot would lie over the site or over what
+// follows it: control that leaves for there would find the copy.
+func (t *site) overlaps(code []byte, slot uint64) bool {
+	end := t.in.PC + uint64(t.in.Len)
+	return t.mask(slot-t.in.PC) < uint64(t.in.Len) || t.mask(end-slot) < uint64(len(code)) || t.mask(t.in.PC-slot) < uint64(len(code))
+}
+
 // walk decodes the slot code from its start, along every path, and checks what
 // it finds.
 func (t *site) walk(code []byte, slot uint64) {
+	if t.overlaps(code, slot) {
+		return // no consumer has its slot there
+	}
 	w := &walker{site: t, code: code, slot: slot, bounds: map[int]*reloc.Insn{}, unused: map[int]bool{}, todo: []int{0}, ok: true}
 	if t.p.Form == fixups.FormStep && int(t.p.CopyLen) < len(code) {
 		w.todo = append(w.todo, int(t.p.CopyLen)) // the guard tail, which a return does not lead to
