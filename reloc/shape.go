@@ -9,9 +9,9 @@ const (
 	ShapeOwn ShapeKind = iota
 	// ShapeCopy: all verdicts depend on the length alone.
 	ShapeCopy
-	// ShapeKeyed: they depend on the key, the bytes and D alone ([Shaper.ShapeD]):
-	// on the bytes only by copying all of them, on D only by addition, the ends of
-	// a reach also by which of two is greater (docs/format.md, section Binary).
+	// ShapeKeyed: they depend on the key and on D = Target - PC alone, and on D
+	// only by addition, the ends of a reach also by which of two is greater
+	// (docs/format.md, section Binary).
 	ShapeKeyed
 )
 
@@ -23,11 +23,7 @@ const (
 type Shaper interface {
 	ShapeKey(in *Insn, key *[2]uint64) ShapeKind
 
-	// ShapeD returns the D of in: Target - PC if it has a target, else a number in
-	// its encoding that is no part of its key, 0 if there is none.
-	ShapeD(in *Insn) int64
-
-	// Retarget appends to dst the bytes of in with another D, which fits in the
-	// field that holds it, or the bytes of in if none does. in is ShapeKeyed.
+	// Retarget appends to dst the bytes of in with another pc-relative field, by
+	// which Target - PC is d. in has a target and is ShapeKeyed, and d fits.
 	Retarget(dst []byte, in *Insn, d int64) []byte
 }

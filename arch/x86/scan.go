@@ -61,7 +61,6 @@ const (
 	kindOdd  = 1 // a key of its own, no target
 	kindRel  = 3 // the immediate is relative
 	kindSlow = 4 // left to Decode
-	kindImm  = 9 // a key without the immediate, which is D
 )
 
 // Places of fields in a note, behind the offset.
@@ -145,8 +144,6 @@ func (s *scanner) kindOf(d uint64, opmap, op, modrm int) uint8 {
 		return kindRel
 	case class == fixups.ClassPlain && hazards == 0 && !mayEmulatePlain(&l):
 		return kindCopy
-	case opmap == 0 && (op == 0x68 || op == 0x6a): // pushesImm
-		return kindImm
 	}
 	return kindOdd
 }
@@ -236,13 +233,6 @@ func (s *scanner) keep(out *reloc.Scan, text []byte, pc uint64, notes int) {
 			} else if field == 2 && b[0] == 0x0f {
 				n = s.direct[class>>1<<9|256|uint64(b[1])]
 			}
-		case kindImm:
-			width = note >> noteImm & 15
-			field = size - width
-			d = relative(b, field, width)
-			if field == 1 {
-				n = s.direct[b[0]]
-			}
 		default: // pc-relative operand
 			d = size + relative(b, field, 4)
 			class = addressClass(pc + off + d)
@@ -272,7 +262,7 @@ func relative(b []byte, off, width uint64) uint64 {
 func (s *scanner) find(b []byte, pc, kind, size, field, width, class uint64) uint32 {
 	k := &keep[size&15]
 	key := [2]uint64{binary.LittleEndian.Uint64(b) & k[0], binary.LittleEndian.Uint64(b[8:]) & k[1]}
-	if class != 0 || kind == kindImm {
+	if class != 0 {
 		clearBytes(&key, int(field), int(width))
 		key[1] |= class << 56
 	}
@@ -283,7 +273,7 @@ func (s *scanner) find(b []byte, pc, kind, size, field, width, class uint64) uin
 		n = uint32(s.Key(&in, &key)) + 1
 	}
 	switch {
-	case kind == kindOdd && size == 1, kind == kindImm && field == 1:
+	case kind == kindOdd && size == 1:
 		s.direct[b[0]] = n
 	case kind == kindRel && field == 1:
 		s.direct[class>>1<<9|uint64(b[0])] = n

@@ -36,7 +36,10 @@ func scanAll(a *x86.Arch, s reloc.Scanner, out *reloc.Scan, code []byte, pc uint
 
 func addSite(a *x86.Arch, s reloc.Scanner, out *reloc.Scan, in *reloc.Insn, key *[2]uint64, at int) {
 	out.Starts[at/64] |= 1 << (at % 64)
-	site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn, D: a.ShapeD(in)}
+	site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn}
+	if in.HasTarget() {
+		site.D = int64(in.Target - in.PC)
+	}
 	switch a.ShapeKey(in, key) {
 	case reloc.ShapeCopy:
 		out.Copies |= 1 << in.Len

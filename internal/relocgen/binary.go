@@ -334,7 +334,10 @@ func (w *binaryWorker) scanRun(x *fixups.Extent, text []byte) (int, error) {
 		} else {
 			slow--
 		}
-		site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn, D: w.shaper.ShapeD(in)}
+		site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn}
+		if in.HasTarget() {
+			site.D = int64(in.Target - in.PC)
+		}
 		if kind == reloc.ShapeKeyed {
 			site.Shape = w.scanner.Key(in, &w.key)
 		}

@@ -1,8 +1,6 @@
 package relocgen
 
 import (
-	"bytes"
-
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
@@ -55,21 +53,18 @@ func (l *learner) key(k *reloc.ScanKey) fixups.ShapeID {
 	return id
 }
 
-func (l *learner) make(k *reloc.ScanKey) (id fixups.ShapeID) {
-	var err error
+func (l *learner) make(k *reloc.ScanKey) fixups.ShapeID {
+	var second *fixups.Entry
 	in := &k.Insn
-	l.code = l.shaper.Retarget(l.code[:0], in, l.shaper.ShapeD(in)+1)
-	switch varies := !bytes.Equal(l.code, in.Raw()); {
-	case !varies:
+	if !in.HasTarget() {
 		l.sw.describe(&l.sw.entry, in.Raw(), in.PC, &l.env)
-		id, err = l.enc.Shape(&l.sw.entry, nil)
-	case !l.sample(&l.sw.entry, k, sampleD) || !l.sample(&l.other, k, -sampleD):
-		return reloc.ScanOwn
-	case in.HasTarget():
-		id, err = l.enc.Shape(&l.sw.entry, &l.other)
-	default:
-		id, err = l.enc.ShapeOf(&l.sw.entry, &l.other, sampleD, -sampleD)
+	} else {
+		if !l.sample(&l.sw.entry, k, sampleD) || !l.sample(&l.other, k, -sampleD) {
+			return reloc.ScanOwn
+		}
+		second = &l.other
 	}
+	id, err := l.enc.Shape(&l.sw.entry, second)
 	if err != nil {
 		return reloc.ScanOwn
 	}
@@ -82,14 +77,10 @@ func (l *learner) make(k *reloc.ScanKey) (id fixups.ShapeID) {
 const sampleD = 100
 
 // sample describes the instruction of a key from such an address that its target
-// is the same, at distance d; without a target, with d in place of its D. It reports
-// whether it has the same key.
+// is the same, at distance d. It reports whether it has the same key there.
 func (l *learner) sample(e *fixups.Entry, k *reloc.ScanKey, d int64) bool {
 	l.code = l.shaper.Retarget(l.code[:0], &k.Insn, d)
-	pc := k.Insn.PC
-	if k.Insn.HasTarget() {
-		pc = k.Insn.Target - uint64(d)
-	}
+	pc := k.Insn.Target - uint64(d)
 	var in reloc.Insn
 	var key [2]uint64
 	if reloc.DecodeFor(&in, l.sw.j.arch, l.code, pc, &l.env) != nil || int(in.Len) != len(l.code) || l.shaper.ShapeKey(&in, &key) != reloc.ShapeKeyed || key != k.Key {
