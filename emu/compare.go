@@ -3,6 +3,7 @@ package emu
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
@@ -379,13 +380,12 @@ func (c *check) emulate() error {
 	return nil
 }
 
-// uncanonical is about addresses that are none in 64-bit mode (SDM volume 1,
-// 3.3.7.1). A processor answers an access with an exception that tells no address
+// uncanonical is about addresses that are none, as those of x86 that are not
+// canonical. A processor answers an access with an exception that tells no address
 // and a branch there with one at the branch, which is the one thing that programs
 // do not do: they go there, and the fetch fails.
 func (c *check) uncanonical(access *fixups.AccessError) {
-	const stack, protection = 12, 13
-	if s := &c.o.Stop; c.w.t.Bits != 64 || s.Kind != StopException || s.Num != stack && s.Num != protection {
+	if s := &c.o.Stop; s.Kind != StopException || !slices.Contains(c.w.t.NoAddress, s.Num) {
 		return
 	}
 	switch pc := c.w.pcOf(c.c.Words); {
@@ -447,13 +447,7 @@ func (c *check) settle() error {
 // be listed among the plan's escapes.
 func (c *check) comeBack() error {
 	w := c.w
-	word := w.t.Bits / 8
-	sp := w.spOf(c.c.Words)
-	m := machine{t: w.t, x: w.x, pages: w.cpu.Pages(), state: &c.c.State}
-	var at uint64
-	for i := word - 1; i >= 0; i-- {
-		at = at<<8 | uint64(m.peek(sp+uint64(i)))
-	}
+	at := c.returnAddress()
 	end := (c.at.Site + uint64(c.p.SiteLen)) << (64 - w.t.Bits) >> (64 - w.t.Bits)
 	if at == end {
 		return nil
@@ -462,7 +456,10 @@ func (c *check) comeBack() error {
 		return c.mismatch("escapes", fmt.Sprintf("return address %#x is not listed", at))
 	}
 	s := State{Words: append([]uint64(nil), c.c.Words...), Lines: append([]Line(nil), c.c.Lines...)}
-	s.Words[w.x.pc], s.Words[w.x.word(w.t.SP)] = at, sp+uint64(word)
+	s.Words[w.x.pc] = at
+	if w.t.Link == fixups.RegNone {
+		s.Words[w.x.word(w.t.SP)] += uint64(w.t.Bits / 8)
+	}
 	want := append([]uint64(nil), s.Words...)
 	if _, err := w.run(&c.c, &s, c.at.Slot, c.at.Slot+uint64(c.code), maxSteps, nil); err != nil {
 		return err
@@ -473,11 +470,27 @@ func (c *check) comeBack() error {
 	}
 	want[w.x.pc] = end
 	for i := range want {
-		if want[i] != c.c.Words[i] {
+		if want[i] != c.c.Words[i] && !c.p.Clobbers.Has(w.t.Words[i].Reg) {
 			c.add(Difference{What: "after return: " + w.t.Words[i].Name, Site: want[i], Copy: c.c.Words[i]})
 		}
 	}
 	return nil
+}
+
+// returnAddress is where the callee that the copy has called returns to: the
+// link register, or the word on top of the stack (little-endian on every
+// instruction set that pushes).
+func (c *check) returnAddress() (at uint64) {
+	w := c.w
+	if w.t.Link != fixups.RegNone {
+		return c.c.Words[w.x.word(w.t.Link)]
+	}
+	sp := w.spOf(c.c.Words)
+	m := machine{t: w.t, x: w.x, pages: w.cpu.Pages(), state: &c.c.State}
+	for i := w.t.Bits/8 - 1; i >= 0; i-- {
+		at = at<<8 | uint64(m.peek(sp+uint64(i)))
+	}
+	return at
 }
 
 func (c *check) escapes(off uint64) bool {

@@ -3,6 +3,7 @@ package emu
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/xol-go/xol/fixups"
@@ -54,7 +55,7 @@ func (d *Diff) String() string {
 	}
 	b.WriteString("\tfrom")
 	for i, v := range d.Initial.Words {
-		if w := &t.Words[i]; w.General || w.Reg == t.Flags {
+		if w := &t.Words[i]; w.General || w.Vary != 0 {
 			fmt.Fprintf(&b, " %s=%#x", w.Name, v)
 		}
 	}
@@ -113,7 +114,10 @@ func (c *check) compareWords(o, k *final, lost *fixups.RegSet) {
 		if o.Words[i] == k.Words[i] || c.p.Clobbers.Has(w.Reg) || lost.Has(w.Reg) {
 			continue
 		}
-		if c.p.X87 && isOneOf(w.Reg, t.X87) {
+		if w.Reg == t.Link && c.slotReturn(o) {
+			continue // comeBack looks at it
+		}
+		if c.p.X87 && slices.Contains(t.X87, w.Reg) {
 			continue
 		}
 		if w.Reg == t.Flags && c.rounds == 1 && c.w.pcOf(o.Words) == c.at.Site && !o.Stop.faulted() {
@@ -123,13 +127,10 @@ func (c *check) compareWords(o, k *final, lost *fixups.RegSet) {
 	}
 }
 
-func isOneOf(r fixups.Reg, list []fixups.Reg) bool {
-	for _, x := range list {
-		if x == r {
-			return true
-		}
-	}
-	return false
+// slotReturn reports whether the copy has left an address in the slot where the
+// site leaves the one behind it.
+func (c *check) slotReturn(o *final) bool {
+	return c.p.IsCall && c.p.Returns == fixups.ReturnsSlot && !o.Stop.faulted()
 }
 
 // span is a run of addresses that is not compared; a declared one only where
@@ -173,7 +174,7 @@ func (c *check) compareLine(a, b *Line, skip []span) {
 	if one == nil {
 		one = b
 	}
-	m := machine{pages: c.w.cpu.Pages()}
+	m := machine{x: c.w.x, pages: c.w.cpu.Pages()}
 	if p := m.page(one.Addr); p != nil && p.Watched() {
 		copy(base[:], p.Base[one.Addr-p.Addr:])
 	}
@@ -201,7 +202,7 @@ next:
 
 // before is the byte at a watched address in the initial state.
 func (c *check) before(addr uint64) byte {
-	m := machine{pages: c.w.cpu.Pages(), state: &c.init}
+	m := machine{x: c.w.x, pages: c.w.cpu.Pages(), state: &c.init}
 	return m.peek(addr)
 }
 
@@ -217,13 +218,13 @@ func (c *check) excluded(o *final) []span {
 		skip = append(skip, span{sp - c.zone - n, n, true, live}, span{live - n, n, true, live})
 	}
 	word := uint64(c.w.t.Bits / 8)
-	if c.p.IsCall && c.p.Returns == fixups.ReturnsSlot && !o.Stop.faulted() {
+	if c.slotReturn(o) && c.w.t.Link == fixups.RegNone {
 		skip = append(skip, span{lo: end, size: word})
 	}
 	if c.p.Alias && o.Stop.faulted() {
 		skip = append(skip, span{lo: sp - word, size: word}) // pushed before the operand was read
 	}
-	if c.pushed && o.Stop.Kind == StopException && c.w.t.Bits == 64 {
+	if c.pushed && o.Stop.Kind == StopException && slices.Contains(c.w.t.NoAddress, o.Stop.Num) {
 		// The jump that ends a copy goes to an address that is none, and the word
 		// that held the return address had been written: what was there is lost, as
 		// it would be after any other call. It is below the stack pointer.

@@ -7,16 +7,19 @@ import (
 
 // zones are drawn for Env.Zone: what ABIs have, their neighbours, and what no
 // ABI has; notStated leaves it to the ABI.
-var zones = [8]int{notStated, notStated, 0, 8, 120, 128, 129, 256}
+var zones = [8]int{notStated, notStated, notStated, 0, 8, 128, 129, 288}
 
 // keeps are drawn for Env.Kept.
-var keeps = [8]int{notStated, notStated, notStated, notStated, 0, 128, 256, 512}
+var keeps = [8]int{notStated, notStated, notStated, notStated, 0, 128, 288, 512}
 
 const notStated = -1
 
 // rangeEnds are drawn for Env.SlotMin and SlotMax: inside, at and outside the
 // reach of direct branches.
-var rangeEnds = [8]int64{-1 << 45, -1<<31 - 1, -1<<31 + 1<<13, -1 << 20, 1 << 20, 1<<31 - 1<<13, 1 << 31, 1 << 45}
+func rangeEnds(info *reloc.Info) [8]int64 {
+	lo, hi := info.NearMin, info.NearMax
+	return [8]int64{-1 << 45, lo - 1<<13, lo + 1<<12, -1 << 20, 1 << 20, hi - 1<<12, hi + 1<<13, 1 << 45}
+}
 
 // Env draws a caller's facts and wishes: every field that a port may look at,
 // context aside. What the plans then declare is what the comparison leaves out,
@@ -43,6 +46,8 @@ func (w *Worker) Env() reloc.Env {
 		Vendor:      reloc.Vendor(w.rnd.below(3)),
 		SHSTK:       reloc.Switch(w.rnd.below(3)),
 		IBT:         reloc.Switch(w.rnd.below(3)),
+		BTI:         reloc.Switch(w.rnd.below(3)),
+		GCS:         reloc.Switch(w.rnd.below(3)),
 		ABI:         reloc.ABI(w.rnd.below(3)),
 	}
 	if one(4) {
@@ -76,9 +81,10 @@ func (w *Worker) slotsOf(e *reloc.Env) {
 		e.Slots = reloc.SlotsNear
 	case 3, 4:
 		e.Slots = reloc.SlotsRange
-		lo := w.rnd.below(len(rangeEnds) - 1)
-		hi := lo + 1 + w.rnd.below(len(rangeEnds)-lo-1)
-		e.SlotMin, e.SlotMax = rangeEnds[lo], rangeEnds[hi]
+		ends := rangeEnds(w.info)
+		lo := w.rnd.below(len(ends) - 1)
+		hi := lo + 1 + w.rnd.below(len(ends)-lo-1)
+		e.SlotMin, e.SlotMax = ends[lo], ends[hi]
 	default:
 		e.Slots = reloc.SlotsFar
 	}

@@ -133,8 +133,9 @@ func (w *Worker) state(r *runs, words []uint64, i int) {
 	if w.site.insn.Hazards.Has(fixups.HazardRepeats) {
 		w.offStack(words)
 	}
-	f := w.x.word(w.t.Flags)
-	words[f] = w.rnd.Uint64()&^w.t.FlagsFixed | w.t.FlagsSet
+	for _, k := range w.x.vary {
+		words[k] = w.rnd.Uint64()&w.t.Words[k].Vary | w.t.Words[k].Value
+	}
 	words[w.x.pc] = w.site.pc
 	sp := w.x.word(w.t.SP)
 	words[sp] = w.stackPointer(i)
@@ -171,7 +172,7 @@ const noisePool = 512
 // the counter in most states, so that repeated and counting instructions end.
 func (w *Worker) counters(words []uint64, i int) {
 	c := w.x.word(w.t.Counter)
-	if v := w.rnd.Uint64(); v&7 != 0 {
+	if v := w.rnd.Uint64(); c >= 0 && v&7 != 0 {
 		words[c] = v >> 8 & 3
 	}
 	if i&3 != 0 {
@@ -283,12 +284,15 @@ func (w *Worker) value() uint64 {
 func (w *Worker) stackPointer(i int) uint64 {
 	v := w.rnd.Uint64()
 	word := uint64(w.t.Bits / 8)
+	if w.t.SPAlign != 0 {
+		word = w.t.SPAlign
+	}
 	switch {
 	case i&15 == 7:
 		return w.stack.Addr + v&1*word
 	case i&15 == 11:
 		return w.stack.Addr + uint64(len(w.stack.Live)) - v%3*word
-	case v>>32&15 == 0:
+	case v>>32&15 == 0 && w.t.SPAlign == 0:
 		return w.stack.Addr + 2048 + v&255
 	}
 	return w.stack.Addr + 1536 + v&1023&^(word-1)

@@ -31,10 +31,14 @@ func (m *machine) SetReg(r fixups.Reg, v uint64) bool {
 		return false
 	}
 	m.state.Words[i] = v & m.x.mask[i]
+	if v, part, _ := r.Part(); m.t.ZeroesUpper && part == 0 && v < 256 {
+		clear(m.state.Words[i+1 : i+max(1, int(m.x.n[v]))])
+	}
 	return true
 }
 
 func (m *machine) page(addr uint64) *Page {
+	addr &= m.x.addrMask
 	for _, p := range m.pages {
 		if addr-p.Addr < uint64(len(p.Live)) {
 			return p
@@ -71,6 +75,7 @@ func (m *machine) Load(addr uint64, b []byte) bool {
 
 // peek returns the byte at addr, which is mapped.
 func (m *machine) peek(addr uint64) byte {
+	addr &= m.x.addrMask
 	if l, _ := m.line(addr); l != nil {
 		return l.Data[addr-l.Addr]
 	}
@@ -107,6 +112,7 @@ func (m *machine) Store(addr uint64, b []byte) bool {
 // poke writes one byte of mapped memory. What is not watched is scratch of the
 // slot: it is written through.
 func (m *machine) poke(addr uint64, v byte) {
+	addr &= m.x.addrMask
 	if p := m.page(addr); !p.Watched() {
 		p.Live[addr-p.Addr] = v
 		return

@@ -14,20 +14,28 @@ type Target struct {
 	// the order of [State.Words].
 	Words []Word
 
-	SP, Flags fixups.Reg   // whole registers
-	Counter   fixups.Reg   // counted down by loops and repeated instructions
+	SP, Flags fixups.Reg   // whole registers; no Flags where conditions are in another
+	Counter   fixups.Reg   // counted down by loops and repeated instructions, RegNone without one
+	Link      fixups.Reg   // where calls leave the return address, RegNone: on the stack
 	Bases     []fixups.Reg // segment bases
-	// FlagsFixed are flag bits that states do not vary (reserved bits, the trap
-	// flag), FlagsSet those of them that are 1.
-	FlagsFixed, FlagsSet uint64
+	// SPAlign is what the stack pointer is a multiple of in all states; 0: a word,
+	// and in some not even that.
+	SPAlign uint64
+	// AddrMask are the bits of an address that memory looks at. Zero: all of them.
+	AddrMask uint64
+	// ZeroesUpper: writing part 0 of a vector register zeroes its other parts.
+	ZeroesUpper bool
+	// NoAddress are the exceptions that tell of an access to an address that is none
+	// without saying where it is.
+	NoAddress []uint16
 
 	// X87 are the words that Plan.X87 leaves out: the last x87 instruction and
 	// data pointers.
 	X87 []fixups.Reg
 
 	// Fill is what code memory holds where there is no code: an instruction that
-	// ends a translation block.
-	Fill byte
+	// ends a translation block, in memory order.
+	Fill []byte
 
 	Sites []Arena // where sites are put
 	Slots []Arena // where slots are put
@@ -53,9 +61,12 @@ type Word struct {
 	General bool // a general register: addresses and counts
 	// ReadOnly words are compared and never set.
 	ReadOnly bool
-	// Const words are set to Value except in a share of the states.
+	// Const words are set to Value.
 	Const bool
 	Value uint64
+	// Vary, if not zero, are the bits that states choose; the others are those of
+	// Value. It is for registers with reserved bits.
+	Vary uint64
 }
 
 // Arena is a run of addresses for one purpose.
@@ -107,7 +118,10 @@ type index struct {
 	// the rest, which are neighbours, in one copy; then narrow ones are cut.
 	template        []uint64
 	general, narrow []int
+	vary            []int
 	noise           int // first of the rest, up to the end
+
+	addrMask uint64
 }
 
 func newIndex(t *Target) *index {
@@ -115,6 +129,10 @@ func newIndex(t *Target) *index {
 	x := &index{pc: t.wordOf(fixups.RegPC), mask: make([]uint64, n), template: make([]uint64, n), noise: n}
 	for i := range x.at {
 		x.at[i] = -1
+	}
+	x.addrMask = ^uint64(0)
+	if t.AddrMask != 0 {
+		x.addrMask = t.AddrMask
 	}
 	for i := range t.Words {
 		w := &t.Words[i]
@@ -125,6 +143,10 @@ func newIndex(t *Target) *index {
 			x.noise = n
 		case w.General:
 			x.general = append(x.general, i)
+		case w.Vary != 0:
+			x.template[i] = w.Value
+			x.vary = append(x.vary, i)
+			x.noise = n
 		default:
 			x.noise = min(x.noise, i)
 			if w.Bits < 64 {
@@ -150,4 +172,39 @@ func (x *index) word(r fixups.Reg) int {
 		return -1
 	}
 	return int(x.at[v]) + part
+}
+
+// Plain returns the words of a state in which nothing is chosen: Value where
+// there is one, else zero.
+func (t *Target) Plain() []uint64 {
+	words := make([]uint64, len(t.Words))
+	for i := range t.Words {
+		words[i] = t.Words[i].Value
+	}
+	return words
+}
+
+// WordOf returns the position of a word by its name, -1 if the target has none of
+// that name.
+func (t *Target) WordOf(name string) int {
+	for i := range t.Words {
+		if t.Words[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// FillAt writes what code memory holds at addr where there is no code to b.
+func (t *Target) FillAt(b []byte, addr uint64) {
+	n := uint64(len(t.Fill))
+	for i := range b {
+		if i == int(n) {
+			break
+		}
+		b[i] = t.Fill[(addr+uint64(i))%n]
+	}
+	for k := int(n); k < len(b); k *= 2 {
+		copy(b[k:], b[:k]) // in copies that double: a lap of a ring is a megabyte
+	}
 }

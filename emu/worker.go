@@ -169,16 +169,8 @@ func (w *Worker) mapRing(a Arena) (ring, error) {
 	if err != nil {
 		return ring{}, fmt.Errorf("emu: arena %s: %w", a.Name, err)
 	}
-	repeat(p.Live, w.t.Fill)
+	w.t.FillAt(p.Live, p.Addr)
 	return ring{arena: a, page: p}, nil
-}
-
-// repeat fills b with v, in copies that double: a lap of a ring is a megabyte.
-func repeat(b []byte, v byte) {
-	b[0] = v
-	for n := 1; n < len(b); n *= 2 {
-		copy(b[n:], b[:n])
-	}
 }
 
 // fill gives a watched page random contents.
@@ -231,7 +223,7 @@ func (w *Worker) dropExtra() error {
 // translations of the ring are dropped and the canary is asked.
 func (w *Worker) reserve(r *ring) (uint64, error) {
 	if r.next+slotSpan > len(r.page.Live) {
-		repeat(r.page.Live, w.t.Fill)
+		w.t.FillAt(r.page.Live, r.page.Addr)
 		if err := w.cpu.Forget(r.page.Addr, len(r.page.Live)); err != nil {
 			return 0, err
 		}
@@ -291,13 +283,13 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 			break
 		}
 	}
-	m := machine{pages: w.cpu.Pages()}
+	m := machine{x: w.x, pages: w.cpu.Pages()}
 	for i := range uint64(in.Len) + 16 {
 		p := m.page(in.PC + i)
 		if p == nil {
 			return fmt.Errorf("emu: no memory at %#x", in.PC+i)
 		}
-		b := w.t.Fill
+		b := w.t.Fill[(in.PC+i)%uint64(len(w.t.Fill))]
 		if i < uint64(in.Len) {
 			b = in.Bytes[i]
 		}
@@ -327,7 +319,7 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 func (w *Worker) extraPage(addr uint64, exec bool) (*Page, error) {
 	addr &^= 4095
 	prot := ProtRead | ProtWrite
-	m := machine{pages: w.cpu.Pages()}
+	m := machine{x: w.x, pages: w.cpu.Pages()}
 	old := m.page(addr)
 	if old != nil && (!exec || old.Prot&ProtExec != 0) {
 		return old, nil
@@ -351,8 +343,8 @@ func (w *Worker) extraPage(addr uint64, exec bool) (*Page, error) {
 	}
 	w.extra = append(w.extra, p)
 	if exec {
-		repeat(p.Base, w.t.Fill)
-		repeat(p.Live, w.t.Fill)
+		w.t.FillAt(p.Base, p.Addr)
+		w.t.FillAt(p.Live, p.Addr)
 		return p, nil
 	}
 	w.fill(p)

@@ -16,11 +16,17 @@ const (
 	x32XMM, x32ST          fixups.Reg = 21, 11
 	x32MXCSR, x32FCW       fixups.Reg = 39, 37
 	x32FSW                 fixups.Reg = 38
-	x86FlagsFixed                     = ^uint64(0xcd5) // all but CF PF AF ZF SF DF OF
-	x86FlagsSet                       = 0x202          // IF and the bit that is always 1
-	x86Fill                byte       = 0xf4           // hlt
-	x86InitialFCW          uint64     = 0x37f          // as FNINIT leaves it
-	x86InitialMXCSR        uint64     = 0x1f80         // all exceptions masked
+	x86FlagsVary           uint64     = 0xcd5  // CF PF AF ZF SF DF OF
+	x86FlagsSet            uint64     = 0x202  // IF and the bit that is always 1
+	x86InitialFCW          uint64     = 0x37f  // as FNINIT leaves it
+	x86InitialMXCSR        uint64     = 0x1f80 // all exceptions masked
+)
+
+var (
+	x86Fill = []byte{0xf4} // hlt
+	// The stack and the protection exception: an address that is not canonical (SDM
+	// volume 1, 3.3.7.1).
+	x64NoAddress = []uint16{12, 13}
 )
 
 var x64Names = [16]string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
@@ -31,17 +37,17 @@ var x32Names = [8]string{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi"}
 // AMD64 is 64-bit mode. Sites are in user space, below 2 GiB and below 4 GiB;
 // slots at both ends of a rel32, terabytes away, low, and in the last 2 GiB.
 var AMD64 = &Target{
-	Arch:       "amd64",
-	Bits:       64,
-	Words:      x64Words(),
-	SP:         x64SP,
-	Flags:      x64Flags,
-	Counter:    x64Counter,
-	Bases:      []fixups.Reg{x64FS, x64GS},
-	FlagsFixed: x86FlagsFixed,
-	FlagsSet:   x86FlagsSet,
-	X87:        []fixups.Reg{x86FIP},
-	Fill:       x86Fill,
+	Arch:      "amd64",
+	Bits:      64,
+	Words:     x64Words(),
+	SP:        x64SP,
+	Flags:     x64Flags,
+	Counter:   x64Counter,
+	Bases:     []fixups.Reg{x64FS, x64GS},
+	Link:      fixups.RegNone,
+	NoAddress: x64NoAddress,
+	X87:       []fixups.Reg{x86FIP},
+	Fill:      x86Fill,
 	Sites: []Arena{
 		{Name: "user", Addr: 0x7f1200400000, Size: 1 << 20, Data: 0x7f1200600000},
 		{Name: "low", Addr: 0x10400000, Size: 1 << 20, Data: 0x10600000},
@@ -67,16 +73,15 @@ var AMD64 = &Target{
 // I386 is 32-bit mode. One slot arena is so placed that displacements wrap
 // around.
 var I386 = &Target{
-	Arch:       "386",
-	Bits:       32,
-	Words:      x32Words(),
-	SP:         x32SP,
-	Flags:      x32Flags,
-	Counter:    x32Counter,
-	FlagsFixed: x86FlagsFixed,
-	FlagsSet:   x86FlagsSet,
-	X87:        []fixups.Reg{x86FIP},
-	Fill:       x86Fill,
+	Arch:    "386",
+	Bits:    32,
+	Words:   x32Words(),
+	SP:      x32SP,
+	Flags:   x32Flags,
+	Counter: x32Counter,
+	Link:    fixups.RegNone,
+	X87:     []fixups.Reg{x86FIP},
+	Fill:    x86Fill,
 	Sites: []Arena{
 		{Name: "exec", Addr: 0x08048000, Size: 1 << 20, Data: 0x08248000},
 		{Name: "high", Addr: 0xf7400000, Size: 1 << 20, Data: 0xf7600000},
@@ -100,7 +105,7 @@ func x64Words() []Word {
 	}
 	w = append(w,
 		Word{Reg: fixups.RegPC, Bits: 64, Name: "pc"},
-		Word{Reg: x64Flags, Bits: 64, Name: "flags"},
+		Word{Reg: x64Flags, Bits: 64, Name: "flags", Vary: x86FlagsVary, Value: x86FlagsSet},
 		Word{Reg: x64FS, Bits: 64, Name: "fsbase"},
 		Word{Reg: x64GS, Bits: 64, Name: "gsbase"})
 	return append(w, x86Vectors(x64XMM, 16, x64ST, x64MXCSR, x64FCW, x64FSW, 64)...)
@@ -115,7 +120,7 @@ func x32Words() []Word {
 	}
 	w = append(w,
 		Word{Reg: fixups.RegPC, Bits: 32, Name: "pc"},
-		Word{Reg: x32Flags, Bits: 32, Name: "flags"})
+		Word{Reg: x32Flags, Bits: 32, Name: "flags", Vary: x86FlagsVary, Value: x86FlagsSet})
 	return append(w, x86Vectors(x32XMM, 8, x32ST, x32MXCSR, x32FCW, x32FSW, 32)...)
 }
 

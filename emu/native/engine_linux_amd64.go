@@ -522,18 +522,8 @@ func (e *engine) Canary() error {
 
 // single is a batch of one step from an empty state at addr.
 func (e *engine) single(addr uint64) *emu.Batch {
-	n := len(e.t.Words)
-	b := &emu.Batch{Lo: addr, Hi: addr, Limit: 1, N: 1, In: make([]uint64, n), Out: make([]uint64, n),
+	b := &emu.Batch{Lo: addr, Hi: addr, Limit: 1, N: 1, In: e.t.Plain(), Out: e.t.Plain(),
 		InFirst: make([]uint32, 2), Stops: make([]emu.Stop, 1)}
-	for i := range e.t.Words {
-		switch w := &e.t.Words[i]; {
-		case w.Name == "pc":
-			b.In[i] = addr
-		case w.Reg == e.t.Flags:
-			b.In[i] = e.t.FlagsSet
-		case w.Const:
-			b.In[i] = w.Value
-		}
-	}
+	b.In[e.t.WordOf("pc")] = addr
 	return b
 }

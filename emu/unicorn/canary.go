@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/xol-go/xol/emu"
-	"github.com/xol-go/xol/fixups"
 )
 
 // canaryAddr is where the canary lives, in no arena of any target.
@@ -23,9 +22,7 @@ func (e *engine) fireCanary(forget bool) error {
 		if err != nil {
 			return err
 		}
-		for i := range p.Live {
-			p.Live[i] = e.t.Fill
-		}
+		e.t.FillAt(p.Live, canaryAddr)
 		e.canary = p
 	}
 	e.shots++
@@ -37,19 +34,9 @@ func (e *engine) fireCanary(forget bool) error {
 			return err
 		}
 	}
-	n := len(e.t.Words)
-	b := emu.Batch{Lo: canaryAddr, Hi: canaryAddr, Limit: 1, N: 1, In: make([]uint64, n), Out: make([]uint64, n),
+	b := emu.Batch{Lo: canaryAddr, Hi: canaryAddr, Limit: 1, N: 1, In: e.t.Plain(), Out: e.t.Plain(),
 		InFirst: make([]uint32, 2), Stops: make([]emu.Stop, 1)}
-	for i := range e.t.Words {
-		switch w := &e.t.Words[i]; {
-		case w.Reg == fixups.RegPC:
-			b.In[i] = canaryAddr
-		case w.Reg == e.t.Flags:
-			b.In[i] = e.t.FlagsSet
-		case w.Const:
-			b.In[i] = w.Value
-		}
-	}
+	b.In[e.t.WordOf("pc")] = canaryAddr
 	if err := e.Run(&b); err != nil {
 		return err
 	}

@@ -29,9 +29,7 @@ func newDriver(e *engine, states int) (*driver, error) {
 		if err != nil {
 			return C.xu_ring{}, err
 		}
-		for i := range p.Live {
-			p.Live[i] = e.t.Fill
-		}
+		e.t.FillAt(p.Live, a.Addr)
 		return C.xu_ring{addr: C.uint64_t(a.Addr), size: C.uint64_t(a.Size), live: (*C.uint8_t)(unsafe.Pointer(&p.Live[0]))}, nil
 	}
 	var err error
@@ -60,8 +58,8 @@ func newDriver(e *engine, states int) (*driver, error) {
 		w := &e.t.Words[i]
 		d.m.mask[i] = C.uint64_t(^uint64(0) >> (64 - w.Bits))
 		switch {
-		case w.Reg == e.t.Flags:
-			d.m.mask[i], d.m.value[i] = C.uint64_t(^e.t.FlagsFixed), C.uint64_t(e.t.FlagsSet)
+		case w.Vary != 0:
+			d.m.mask[i], d.m.value[i] = C.uint64_t(w.Vary), C.uint64_t(w.Value)
 		case w.Const || w.ReadOnly || w.Reg == fixups.RegPC:
 			d.m.keep[i] = 1
 			d.m.value[i] = C.uint64_t(w.Value)

@@ -59,9 +59,7 @@ func TestWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range p.Live {
-			p.Live[i] = target.Fill
-		}
+		target.FillAt(p.Live, s.Addr)
 		p.Live[0] = 0x90 // nop
 		n := len(target.Words)
 		b := emu.Batch{Lo: s.Addr, Hi: s.Addr, Limit: 1, N: 1, In: make([]uint64, n), Out: make([]uint64, n),
@@ -77,8 +75,8 @@ func TestWords(t *testing.T) {
 			case w.Name == "pc":
 				pc = i
 				b.In[i] = s.Addr
-			case w.Reg == target.Flags:
-				b.In[i] = b.In[i]&^target.FlagsFixed | target.FlagsSet
+			case w.Vary != 0:
+				b.In[i] = b.In[i]&w.Vary | w.Value
 			case w.Name == "mxcsr":
 				b.In[i] = 0x9fc0
 			case w.Name == "fcw":

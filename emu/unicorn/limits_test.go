@@ -286,9 +286,7 @@ func runSample(t *testing.T, target *emu.Target, code []byte) *ending {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range p.Live {
-		p.Live[i] = target.Fill
-	}
+	target.FillAt(p.Live, p.Addr)
 	copy(p.Live, code)
 	// Where a rip-relative sample finds its operand: 1.0 and 1.0.
 	for i := range 2 {
@@ -304,9 +302,7 @@ func runSample(t *testing.T, target *emu.Target, code []byte) *ending {
 		switch w := &target.Words[i]; {
 		case w.Name == "pc":
 			b.In[i] = site.Addr
-		case w.Reg == target.Flags:
-			b.In[i] = target.FlagsSet
-		case w.Const:
+		case w.Const || w.Vary != 0:
 			b.In[i] = w.Value
 		case w.General:
 			b.In[i] = data + 0x800
@@ -347,7 +343,7 @@ func TestProcessEnds(t *testing.T) {
 		n := len(emu.AMD64.Words)
 		b := emu.Batch{Lo: site, Hi: site, Limit: 1, N: 1, In: make([]uint64, n), Out: make([]uint64, n),
 			InFirst: make([]uint32, 2), Stops: make([]emu.Stop, 1)}
-		b.In[0], b.In[1], b.In[16], b.In[17] = 0x80000000, 0x80000000, site, emu.AMD64.FlagsSet
+		b.In[0], b.In[1], b.In[16], b.In[17] = 0x80000000, 0x80000000, site, emu.AMD64.Words[17].Value
 		_ = e.Run(&b)
 		return
 	}
