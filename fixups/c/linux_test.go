@@ -33,11 +33,18 @@ func TestMaps(t *testing.T) {
 
 func (s *script) regs(g gen, i int, m *linux.Map, r fixups.Reg) {
 	v, hide := g.Uint64(), g.bool()
-	buf := make([]byte, m.Size)
+	wide := 0 // bytes of a whole vector, where there may be some
+	if fixups.RegPart(0, 0) <= r && r < fixups.RegPart(255, 7) {
+		wide = []int{0, 16, 32, 256}[g.IntN(4)]
+	}
+	buf := make([]byte, m.Size+32*wide)
 	for j := range buf {
 		buf[j] = byte(mix(v, uint64(j)))
 	}
-	mach := linux.Machine{Parts: []linux.Part{{Map: m, Buf: buf}}, HideTrap: hide}
+	mach := linux.Machine{Parts: []linux.Part{{Map: m, Buf: buf[:m.Size]}}, HideTrap: hide}
+	if wide != 0 {
+		mach.Parts[0].Wide, mach.Parts[0].WideSize = buf[m.Size:], wide
+	}
 	var b []byte
 	if x, ok := mach.Reg(r); ok {
 		b = fmt.Appendf(b, "get %x", x)
@@ -50,5 +57,5 @@ func (s *script) regs(g gen, i int, m *linux.Map, r fixups.Reg) {
 			b = fmt.Appendf(b, " %x=%x", j, buf[j])
 		}
 	}
-	s.add(string(b), "regs %x %x %x %x", i, uint16(r), v, b2i(hide))
+	s.add(string(b), "regs %x %x %x %x %x", i, uint16(r), v, b2i(hide), wide)
 }

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"encoding/binary"
 	"io"
 
 	"github.com/xol-go/xol/fixups"
@@ -10,6 +11,14 @@ import (
 type Part struct {
 	Map *Map
 	Buf []byte // changed in place
+
+	// Wide, if not nil, are the whole vectors where Buf holds the lower parts of
+	// them, WideSize bytes each, one behind the other in the order of their numbers:
+	// the Z registers of arm64 as NT_ARM_SVE and a signal frame's sve_context have
+	// them, always in little-endian order. Reads come from Buf, writes go to both;
+	// one of part 0 zeroes the rest of the vector.
+	Wide     []byte
+	WideSize int
 }
 
 // Memory is the memory of a thread. Each call is one access of 1, 2, 4 or 8
@@ -75,7 +84,33 @@ func (m *Machine) SetReg(r fixups.Reg, v uint64) bool {
 		old, _ := p.Map.Get(p.Buf, r)
 		v = v&^p.Map.Trap | old&p.Map.Trap
 	}
-	return p.Map.Set(p.Buf, r, v)
+	vector, ok := p.wide(r)
+	if !ok || !p.Map.Set(p.Buf, r, v) {
+		return false
+	}
+	if vector != nil {
+		_, i, _ := r.Part()
+		if i == 0 {
+			clear(vector)
+		}
+		binary.LittleEndian.PutUint64(vector[8*i:], v)
+	}
+	return true
+}
+
+// wide returns the vector in Wide that r is a part of, nil if it is none; false if
+// Wide is too short.
+func (p *Part) wide(r fixups.Reg) ([]byte, bool) {
+	first, _, _ := p.Map.firstVector().Part()
+	v, i, ok := r.Part()
+	if p.Wide == nil || !ok || first == fixups.RegNone {
+		return nil, true
+	}
+	at := int(v-first) * p.WideSize
+	if 8*i+8 > p.WideSize || at+p.WideSize > len(p.Wide) {
+		return nil, false
+	}
+	return p.Wide[at : at+p.WideSize], true
 }
 
 // Load implements [fixups.Machine].

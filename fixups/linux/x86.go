@@ -53,12 +53,6 @@ var (
 		Fields: fxsave(112, 39, 21, 8, "_xmm")}
 )
 
-// Maps are all maps, those of one architecture together.
-func Maps() []*Map {
-	return []*Map{AMD64PtRegs, AMD64UserRegs, AMD64GRegs, AMD64FPRegs,
-		I386PtRegs, I386UserRegs, I386UserRegs64, I386GRegs, I386FPXRegs, I386FPState}
-}
-
 // slot is one word of a structure: a register, or RegNone for what no program
 // can name, and the member's name.
 type slot struct {

@@ -12,7 +12,8 @@
  *	point PC I OFF WHY SITE SLOT DATA SEED
  *	choose PC FORMS NEEDS SITE SLOT
  *	slots PC FORMS NEEDS FAR
- *	regs MAP REG VALUE HIDE    read and write a register of a structure
+ *	regs MAP REG VALUE HIDE WIDE  read and write a register of a structure, with 32
+ *	                              vectors of WIDE bytes behind it
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -420,15 +421,21 @@ static void do_regs(const u64 *a)
 	static const xol_map *(*const maps[])(void) = {
 		xol_map_amd64_pt_regs, xol_map_amd64_user_regs, xol_map_amd64_gregs, xol_map_amd64_fpregs, xol_map_i386_pt_regs,
 		xol_map_i386_user_regs, xol_map_i386_user_regs64, xol_map_i386_gregs, xol_map_i386_fpxregs, xol_map_i386_fpstate,
+		xol_map_arm64_pt_regs, xol_map_arm64_mcontext, xol_map_arm64_fpsimd_context, xol_map_arm64_fpregs,
+		xol_map_ppc64_pt_regs, xol_map_ppc64_gregs, xol_map_ppc64_fpregs, xol_map_ppc64_vrregs, xol_map_ppc64_vsx, xol_map_ppc64_tar,
+		xol_map_ppc64le_pt_regs, xol_map_ppc64le_gregs, xol_map_ppc64le_fpregs, xol_map_ppc64le_vrregs, xol_map_ppc64le_vsx,
+		xol_map_ppc64le_tar,
 	};
-	xol_regs regs = {{NULL, maps[a[0]]()}, {NULL, NULL}, a[3] != 0};
-	size_t i, n = regs.map[1]->size;
+	xol_regs regs = {{NULL, maps[a[0]]()}, {NULL, NULL}, a[3] != 0, NULL, (uint32_t)a[4]};
+	size_t i, size = regs.map[1]->size, n = size + 32 * (size_t)a[4];
 	uint8_t *buf = (uint8_t *)malloc(n);
 	u64 v;
 
 	for (i = 0; i < n; i++)
 		buf[i] = (uint8_t)mix(a[2], i);
 	regs.buf[1] = buf;
+	if (a[4] != 0)
+		regs.wide = buf + size;
 	if (xol_regs_get(&regs, (uint32_t)a[1], &v))
 		word("get ", v);
 	if (xol_regs_set(&regs, (uint32_t)a[1], a[2]))
