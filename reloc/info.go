@@ -28,11 +28,30 @@ type Info struct {
 
 	Zones []Zone // first row that matches holds
 
-	Guards Guards // which switches of Env speak of this ISA
+	Guards   Guards    // which switches of Env speak of this ISA
+	Features []Feature // optional parts that Env.Features can state
 
 	// NeedsContext: the ISA has exclusive windows or suffix words, so a plan
 	// made without Env.Code carries the hazard context-unknown.
 	NeedsContext bool
+}
+
+// Feature is an optional part of an ISA whose absence is a fault that a plan might
+// otherwise drop.
+type Feature struct {
+	Name string   // as in relocgen's --features: lower case
+	Bit  Features // a single bit
+	Doc  string   // what it stands for, in a few words
+}
+
+// Feature returns the bit of a feature by its name.
+func (i *Info) Feature(name string) (Features, bool) {
+	for k := range i.Features {
+		if i.Features[k].Name == name {
+			return i.Features[k].Bit, true
+		}
+	}
+	return 0, false
 }
 
 // Guards are the protections of control flow that an ISA has.

@@ -1,11 +1,13 @@
 package relocgen
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/xol-go/xol/arch"
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
@@ -35,14 +37,14 @@ func envFlags() []cli.Flag {
 		flag("allow-lost", "allow plans in which a load that faults has lost the old value of its destination"),
 		flag("allow-unknown", "allow regions that an unresolved jump might enter"),
 		flag("short", "allow shorter plans that are wrong if an operand overlaps the word being pushed (alias)"),
-		str("vendor", "processor's `VENDOR`: intel or amd (default unknown)"),
-		str("features", "optional parts of the ISA known to exist, comma-separated"),
+		str("vendor", "processor's `VENDOR`: intel or amd (default unknown; amd64 and 386)"),
+		str("features", "optional parts of the ISA known to exist, comma-separated: "+featureNames()),
 		str("os", "operating system: linux, windows or darwin (default linux)"),
 		str("lang", "language of the code: c or go (default c)"),
-		str("shstk", "shadow stack: on, off or unknown (default unknown)"),
-		str("ibt", "indirect branch tracking: on, off or unknown (default unknown)"),
-		str("bti", "branch target identification: on, off or unknown (default unknown)"),
-		str("gcs", "guarded control stack: on, off or unknown (default unknown)"),
+		str("shstk", "shadow stack: on, off or unknown (default unknown; amd64 and 386)"),
+		str("ibt", "indirect branch tracking: on, off or unknown (default unknown; amd64 and 386)"),
+		str("bti", "branch target identification: on, off or unknown (default unknown; arm64)"),
+		str("gcs", "guarded control stack: on, off or unknown (default unknown; arm64)"),
 		str("zone", "`BYTES` below the stack pointer that compilers use (default by ABI)"),
 		str("mode", "privilege of the site: user or kernel (default user)"),
 		str("stop", "how a stepped copy is stopped: hardware or trap (default hardware)"),
@@ -62,9 +64,6 @@ func servedUsage(name, usage string) string {
 // one is a usage error rather than a silent no-op.
 var notServed = map[string]string{
 	"allow-unknown": "it belongs to regions, which are not there yet",
-	"features":      "no port drops an opcode by feature yet",
-	"bti":           "it belongs to arm64, which is not there yet",
-	"gcs":           "it belongs to arm64, which is not there yet",
 }
 
 // choice is a flag with a fixed set of words.
@@ -82,8 +81,8 @@ func choice[T any](c *cli.Command, name string, dst *T, words map[string]T) erro
 
 var switches = map[string]reloc.Switch{"on": reloc.On, "off": reloc.Off, "unknown": reloc.Unknown}
 
-// parseEnv reads the flags, but for --dead: registers have names only once the
-// instruction set is known.
+// parseEnv reads the flags, but for those that speak of an instruction set's own:
+// fit reads them.
 func parseEnv(c *cli.Command) (*wishes, error) {
 	for _, f := range sortedKeys(notServed) {
 		if c.IsSet(f) {
@@ -102,6 +101,8 @@ func parseEnv(c *cli.Command) (*wishes, error) {
 		choice(c, "lang", &e.Lang, map[string]reloc.Lang{"c": reloc.LangC, "go": reloc.LangGo}),
 		choice(c, "shstk", &e.SHSTK, switches),
 		choice(c, "ibt", &e.IBT, switches),
+		choice(c, "bti", &e.BTI, switches),
+		choice(c, "gcs", &e.GCS, switches),
 		choice(c, "mode", &e.Mode, map[string]reloc.Mode{"user": reloc.ModeUser, "kernel": reloc.ModeKernel}),
 		choice(c, "stop", &e.Stop, map[string]fixups.Stop{"hardware": fixups.StopHardware, "trap": fixups.StopTrap}),
 		parseZone(c, &e.Zone),
@@ -112,6 +113,56 @@ func parseEnv(c *cli.Command) (*wishes, error) {
 		err = usagef("--data needs --private: threads that share a slot would share its data")
 	}
 	return w, err
+}
+
+// fit reads the flags whose words are an instruction set's own, and refuses those
+// that say nothing of it: registers, features, protections, vendors.
+func (w *wishes) fit(c *cli.Command, a reloc.Arch) error {
+	info := a.Info()
+	speak := map[string]bool{
+		"shstk": info.Guards == reloc.GuardsCET, "ibt": info.Guards == reloc.GuardsCET,
+		"bti": info.Guards == reloc.GuardsGCS, "gcs": info.Guards == reloc.GuardsGCS,
+	}
+	_, speak["vendor"] = a.(reloc.VendorDecoder)
+	for _, name := range sortedKeys(speak) {
+		if c.IsSet(name) && !speak[name] {
+			return usagef("--%s says nothing of %s", name, info.Name)
+		}
+	}
+	return firstErr(parseDead(c, &w.env.Dead, info.Regs), parseFeatures(c, &w.env.Features, info))
+}
+
+func parseFeatures(c *cli.Command, dst *reloc.Features, info *reloc.Info) error {
+	if !c.IsSet("features") {
+		return nil
+	}
+	for _, name := range strings.Split(c.String("features"), ",") {
+		bit, ok := info.Feature(name)
+		if !ok {
+			return usagef("--features: %q is not a feature of %s (%s)", shorten(name), info.Name, cmp.Or(featuresOf(info), "it has none"))
+		}
+		*dst |= bit
+	}
+	return nil
+}
+
+func featuresOf(info *reloc.Info) string {
+	var names []string
+	for _, f := range info.Features {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// featureNames lists the features of all instruction sets, for the help.
+func featureNames() string {
+	var sets []string
+	for a := range arch.All() {
+		if names := featuresOf(a.Info()); names != "" {
+			sets = append(sets, a.Info().Name+": "+names)
+		}
+	}
+	return cmp.Or(strings.Join(sets, "; "), "no instruction set has any yet")
 }
 
 func parseForms(c *cli.Command, dst *fixups.Forms) error {

@@ -126,7 +126,7 @@ func parseExplain(c *cli.Command) (*question, error) {
 	if q.w, err = parseEnv(c); err != nil {
 		return nil, err
 	}
-	if err := parseDead(c, &q.w.env.Dead, a.Info().Regs); err != nil {
+	if err := q.w.fit(c, a); err != nil {
 		return nil, err
 	}
 	ctx, err := parseContext(c, bits)

@@ -130,7 +130,7 @@ func (j *job) prepare(c *cli.Command, f format, colour bool) error {
 	}
 	j.arch, j.text = a, f != formatBinary && f != formatCount
 	j.w.env.Biased = j.file.Type == elf.ET_DYN // loaded anywhere
-	err := parseDead(c, &j.w.env.Dead, a.Info().Regs)
+	err := j.w.fit(c, a)
 	if err != nil {
 		return err
 	}

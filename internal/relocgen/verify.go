@@ -73,7 +73,7 @@ func verify(s *Streams, c *cli.Command, o emu.Oracle) error {
 	if err := t.source(c); err != nil {
 		return err
 	}
-	if err := parseDead(c, &w.env.Dead, t.arch.Info().Regs); err != nil {
+	if err := w.fit(c, t.arch); err != nil {
 		return err
 	}
 	tally, err := emu.Verify(o, t.arch, t.code, w.variants(), t.opt, seed)

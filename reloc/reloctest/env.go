@@ -54,8 +54,16 @@ type setter func(e *reloc.Env, value string, info *reloc.Info) error
 
 // envWords set the fields that have values.
 var envWords = map[string]setter{
-	"slots":  setSlots,
-	"dead":   setDead,
+	"slots":    setSlots,
+	"dead":     setDead,
+	"features": setFeatures,
+	"os": func(e *reloc.Env, value string, info *reloc.Info) error {
+		if value == "darwin" {
+			e.OS = reloc.Darwin
+			return nil
+		}
+		return pick(func(e *reloc.Env) *reloc.OS { return &e.OS }, "linux", reloc.Linux, "windows", reloc.Windows)(e, value, info)
+	},
 	"return": pick(func(e *reloc.Env) *fixups.Returns { return &e.Return }, "original", fixups.ReturnsOriginal, "slot", fixups.ReturnsSlot),
 	"stop":   pick(func(e *reloc.Env) *fixups.Stop { return &e.Stop }, "hardware", fixups.StopHardware, "trap", fixups.StopTrap),
 	"abi":    pick(func(e *reloc.Env) *reloc.ABI { return &e.ABI }, "entry", reloc.ABIEntry, "call", reloc.ABICall),
@@ -66,6 +74,17 @@ var envWords = map[string]setter{
 	"ibt":    onOff(func(e *reloc.Env) *reloc.Switch { return &e.IBT }),
 	"bti":    onOff(func(e *reloc.Env) *reloc.Switch { return &e.BTI }),
 	"gcs":    onOff(func(e *reloc.Env) *reloc.Switch { return &e.GCS }),
+}
+
+func setFeatures(e *reloc.Env, value string, info *reloc.Info) error {
+	for _, name := range strings.Split(value, ",") {
+		bit, ok := info.Feature(name)
+		if !ok {
+			return fmt.Errorf("no feature %q of %s", name, info.Name)
+		}
+		e.Features |= bit
+	}
+	return nil
 }
 
 // pick makes the setter of a field that has one of two values.
