@@ -203,7 +203,7 @@ func (w *walker) literal(in *reloc.Insn) (uint64, bool) {
 }
 
 // operand: what is named outside the slot is what the site names, or the slot's
-// data in a plan that may use it.
+// data in a plan that may use it, or an address that the site itself stands for.
 func (w *walker) operand(in *reloc.Insn) {
 	if in.Flags&reloc.PCOperand == 0 || !in.HasTarget() || in.Target == w.in.Target || w.faults(in) {
 		return
@@ -211,10 +211,25 @@ func (w *walker) operand(in *reloc.Insn) {
 	if w.env.Data && w.p.Private && w.mask(in.Target-w.dataOf(w.slot)) < fixups.DataSize {
 		return
 	}
-	if w.mask(in.Target-w.slot) >= uint64(len(w.code)) {
+	if w.mask(in.Target-w.slot) >= uint64(len(w.code)) && !w.computes(in) {
 		w.bad(ruleExits, "an operand at %#x, that of the site is at %#x; slot %#x, code % x", in.Target, w.in.Target, w.slot, w.code)
 		w.ok = false
 	}
+}
+
+// computes: in computes an address, without an access, of which the site's own, its
+// end or its target is made: that address, or its page, to which the rest is added.
+func (w *walker) computes(in *reloc.Insn) bool {
+	const page = 1 << 12
+	if in.Flags&reloc.Accesses != 0 {
+		return false
+	}
+	for _, a := range []uint64{w.in.PC, w.next(), w.in.Target} {
+		if a = w.mask(a); in.Target == a || in.Target == a&^(page-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkExits: control goes to the target of the site, to its end, or (an
