@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,7 +98,7 @@ func (r *row) parsePattern() error {
 			r.mask, r.value = r.mask<<32, r.value<<32
 		}
 	}
-	if bits.LeadingZeros32(^uint32(r.mask)) < 6 && !r.none() {
+	if !r.prefixed && r.mask>>26 != 63 {
 		return r.errorf("no primary opcode")
 	}
 	return nil
