@@ -84,7 +84,7 @@ type runs struct {
 var ErrTarget = errors.New("emu: no target of that name")
 
 // Targets lists the instruction sets that can be judged.
-func Targets() []*Target { return []*Target{AMD64, I386} }
+func Targets() []*Target { return []*Target{AMD64, I386, ARM64, PPC64, PPC64LE} }
 
 // TargetOf returns the target of a GOARCH name.
 func TargetOf(arch string) (*Target, error) {

@@ -34,6 +34,7 @@ func (oracle) Open(t *emu.Target) (emu.CPU, error) { return open(t) }
 type engine struct {
 	x     *C.xu
 	t     *emu.Target
+	proc  *processor
 	pages []*emu.Page
 	trace [C.XU_MAX_TRACE]uint64
 
@@ -44,19 +45,20 @@ type engine struct {
 }
 
 func open(t *emu.Target) (*engine, error) {
-	regs, ok := ucRegs[t.Arch]
-	if !ok {
+	proc := processors[t.Arch]
+	if proc == nil {
 		return nil, fmt.Errorf("unicorn: no registers for %s", t.Arch)
 	}
 	words := make([]C.xu_word, len(t.Words))
 	pc, acc, ext := 0, 0, 0
 	for i := range t.Words {
 		w := &t.Words[i]
-		u, part, ok := ucWord(regs, w)
+		u, part, ok := proc.word(w)
 		if !ok {
 			return nil, fmt.Errorf("unicorn: no register %s", w.Name)
 		}
 		words[i] = C.xu_word{id: C.int32_t(u.id), size: C.uint8_t(u.size), part: C.uint8_t(part), api: bit(u.api), fixed: bit(w.ReadOnly)}
+		setFields(&words[i], u.fields)
 		switch {
 		case w.Reg == fixups.RegPC:
 			pc = i
@@ -67,20 +69,41 @@ func open(t *emu.Target) (*engine, error) {
 		}
 	}
 	var msg [128]C.char
-	x := C.xu_open(C.int(t.Bits), &words[0], C.uint32_t(len(words)), C.uint32_t(pc), &msg[0], C.size_t(len(msg)))
+	x := C.xu_open(C.int(proc.isa), &words[0], C.uint32_t(len(words)), C.uint32_t(pc), &msg[0], C.size_t(len(msg)))
 	if x == nil {
 		return nil, fmt.Errorf("unicorn: %s", C.GoString(&msg[0]))
 	}
-	return &engine{x: x, t: t, acc: acc, ext: ext}, nil
+	return &engine{x: x, t: t, proc: proc, acc: acc, ext: ext}, nil
 }
 
-// Shape implements [emu.Shaper]. IDIV of the least dividend by -1 ends the whole
-// process: Unicorn divides with the host's instruction and the host's width.
-// Such a dividend becomes the next one.
+// setFields describes the fields of a word.
+func setFields(w *C.xu_word, fields []ucField) {
+	w.nfields = C.uint8_t(len(fields))
+	for i := range fields {
+		f, c := &fields[i], &w.fields[i]
+		c.id, c.size, c.shift, c.bits, c.src = C.int32_t(f.id), C.uint8_t(f.size), C.uint8_t(f.shift), C.uint8_t(f.bits), C.uint8_t(f.src)
+		for k, v := range f.try {
+			c.try[k] = C.uint64_t(v)
+		}
+		for k, v := range f.code {
+			c.code[k] = C.uint32_t(v)
+		}
+	}
+}
+
+// Instruction sets of the shim.
+const (
+	isaX64     = C.XU_X86_64
+	isaX32     = C.XU_X86_32
+	isaA64     = C.XU_A64
+	isaPowerBE = C.XU_POWER_BE
+	isaPowerLE = C.XU_POWER_LE
+)
+
+// Shape implements [emu.Shaper].
 func (e *engine) Shape(words []uint64) {
-	lo, hi := words[e.acc], words[e.ext]
-	if uint32(lo) == 0 && uint32(hi) == 1<<31 || uint16(lo) == 0 && uint16(hi) == 1<<15 {
-		words[e.acc] |= 1
+	if e.proc.shape != nil {
+		e.proc.shape(e, words)
 	}
 }
 

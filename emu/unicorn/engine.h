@@ -1,11 +1,12 @@
 // The shim between package unicorn and libunicorn: one call executes a batch of
 // states, so that the cost of crossing from Go to C is paid once a batch.
 //
-// Registers. A whole-CPU context is restored before each run and saved after
-// it. Where a register lies inside the context is found by probing when the
-// engine opens (write through the public interface, save, look), never assumed.
-// Restoring everything also takes back what an exception leaves behind: without
-// it the second fault of an engine is reported as a double fault.
+// Registers. The whole state of the CPU is put back before each run: that also
+// takes back what an exception leaves behind; without it the second fault of an
+// engine is reported as a double fault. Where the state is, and where in it a
+// register lies, is found by probing when the engine opens (write through the
+// public interface or by an instruction, save, look), never assumed. A run reads
+// and writes registers there.
 //
 // Memory. Watched pages have two host images: live, which the guest uses, and
 // base, what it held before the run. After each run every line of 64 bytes that
@@ -19,10 +20,14 @@
 
 enum {
 	XU_LINE = 64,
-	XU_MAX_WORDS = 160,
+	XU_MAX_WORDS = 192,
 	XU_MAX_PAGES = 64,
 	XU_MAX_TRACE = 64,
+	XU_MAX_FIELDS = 8,
 };
+
+// Instruction sets.
+enum { XU_X86_64, XU_X86_32, XU_A64, XU_POWER_BE, XU_POWER_LE };
 
 // How a run ended; the numbers are those of emu.StopKind.
 enum { XU_LEFT, XU_LIMIT, XU_FAULT, XU_EXCEPTION, XU_INVALID, XU_HALT, XU_ERROR };
@@ -43,18 +48,32 @@ typedef struct {
 	uint8_t kind, access;
 } xu_stop;
 
-// A register word: a Unicorn register and which 64-bit part of it.
+// A field of a word that the emulator keeps by itself, size bytes with one number
+// in them: bits from shift on of the word. It is found by giving it the values
+// in try, through the interface as register id, or, without one, by the
+// instructions in code, which take (value << shift) from the general register src
+// of the two that the instruction set's probes use.
+typedef struct {
+	uint64_t try[2];
+	uint32_t code[3];
+	int32_t id;
+	uint8_t size, shift, bits, src;
+} xu_field;
+
+// A register word: a Unicorn register and which 64-bit part of it, or fields.
 typedef struct {
 	int32_t id;
 	uint8_t size;    // bytes of the whole register
 	uint8_t part;
-	uint8_t api;     // has side effects or is computed: never through the context
+	uint8_t api;     // has side effects or is computed: never through the state
 	uint8_t fixed;   // read, never written
+	uint8_t nfields;
+	xu_field fields[XU_MAX_FIELDS];
 } xu_word;
 
 typedef struct xu xu;
 
-xu *xu_open(int bits, const xu_word *words, uint32_t n, uint32_t pc_word, char *err, size_t errlen);
+xu *xu_open(int isa, const xu_word *words, uint32_t n, uint32_t pc_word, char *err, size_t errlen);
 void xu_close(xu *x);
 void *xu_map(xu *x, uint64_t addr, uint64_t size, int prot, int watch, void **base);
 int xu_unmap(xu *x, uint64_t addr);

@@ -8,7 +8,10 @@ import (
 	"github.com/xol-go/xol/emu"
 )
 
-func targets() []*emu.Target { return []*emu.Target{emu.AMD64, emu.I386} }
+func targets() []*emu.Target { return emu.Targets() }
+
+var nops = map[string][]byte{"amd64": {0x90}, "386": {0x90}, "arm64": {0x1f, 0x20, 0x03, 0xd5},
+	"ppc64": {0x60, 0, 0, 0}, "ppc64le": {0, 0, 0, 0x60}}
 
 func mustOpen(t testing.TB, target *emu.Target) *engine {
 	t.Helper()
@@ -60,7 +63,7 @@ func TestWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		target.FillAt(p.Live, s.Addr)
-		p.Live[0] = 0x90 // nop
+		copy(p.Live, nops[target.Arch])
 		n := len(target.Words)
 		b := emu.Batch{Lo: s.Addr, Hi: s.Addr, Limit: 1, N: 1, In: make([]uint64, n), Out: make([]uint64, n),
 			InFirst: make([]uint32, 2), Stops: make([]emu.Stop, 1)}
@@ -90,7 +93,7 @@ func TestWords(t *testing.T) {
 		if err := e.Run(&b); err != nil {
 			t.Fatal(err)
 		}
-		if b.Stops[0].Kind != emu.StopLimit || b.Out[pc] != s.Addr+1 {
+		if b.Stops[0].Kind != emu.StopLimit || b.Out[pc] != s.Addr+uint64(len(nops[target.Arch])) {
 			t.Fatalf("%s: stop %+v at %#x", target.Arch, b.Stops[0], b.Out[pc])
 		}
 		for i := range target.Words {
