@@ -9,6 +9,7 @@ const (
 	a64SP    fixups.Reg = 31
 	a64V0    fixups.Reg = 64
 	a64NZCV  fixups.Reg = 128
+	a64BTYPE fixups.Reg = 129
 	a64FPCR  fixups.Reg = 130
 	a64FPSR  fixups.Reg = 131
 	a64TPIDR fixups.Reg = 36
@@ -65,13 +66,14 @@ func a64Words() []Word {
 	w = append(w,
 		Word{Reg: a64SP, Bits: 64, Name: "sp", General: true},
 		Word{Reg: fixups.RegPC, Bits: 64, Name: "pc"},
-		Word{Reg: a64NZCV, Bits: 64, Name: "nzcv", Vary: 0xf << 28},
+		Word{Reg: a64NZCV, Bits: 64, Name: "flags", Vary: 0xf << 28},
+		Word{Reg: a64BTYPE, Bits: 64, Name: "btype", Const: true},
 		// RMode, FZ, DN; the cumulative bits and QC.
 		Word{Reg: a64FPCR, Bits: 32, Name: "fpcr", Vary: 0x3c00000},
 		Word{Reg: a64FPSR, Bits: 32, Name: "fpsr", Vary: 0x800009f},
 		// The local monitor: an address that is marked for exclusive access.
 		Word{Reg: monitorReg, Bits: 64, Name: "monitor", Vary: 0xff8, Value: 0x7f1200490000},
-		Word{Reg: a64TPIDR, Bits: 64, Name: "tpidr_el0"})
+		Word{Reg: a64TPIDR, Bits: 64, Name: "tpidr"})
 	for i := range fixups.Reg(32) {
 		name := "v" + itoa(int(i))
 		w = append(w, Word{Reg: a64V0 + i, Bits: 64, Name: name + ".0"},

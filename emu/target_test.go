@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/xol-go/xol/arch/arm64"
+	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/emu"
 	"github.com/xol-go/xol/fixups"
@@ -22,8 +24,7 @@ func unhex(t *testing.T, s string) []byte {
 // TestTargets: the registers of a target have the numbers of the port, and the
 // roles that the port gives them.
 func TestTargets(t *testing.T) {
-	for _, a := range []reloc.Arch{x86.AMD64, x86.I386} {
-		info := a.Info()
+	for _, info := range []*reloc.Info{x86.AMD64.Info(), x86.I386.Info(), arm64.A64.Info(), ppc64.BE.Info(), ppc64.LE.Info()} {
 		target, err := emu.TargetOf(info.Name)
 		if err != nil {
 			t.Fatal(err)
@@ -32,8 +33,8 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%s: bits %d sp %d flags %d, port has %d %d %d", info.Name, target.Bits, target.SP, target.Flags, info.Bits, info.SP, info.Flags)
 		}
 		for _, w := range target.Words {
-			if w.Reg == fixups.RegPC || w.Name == "ftag" || w.Name == "fdp" || w.Name == "fop" {
-				continue // parts of registers under a name of their own
+			if w.Reg == fixups.RegPC || w.Name == "ftag" || w.Name == "fdp" || w.Name == "fop" || w.Name == "monitor" {
+				continue // parts of registers under a name of their own, and what has no number
 			}
 			r, part, want := w.Reg, int(w.Part), w.Name
 			if r >= 256 {
@@ -157,6 +158,98 @@ func TestOperand(t *testing.T) {
 		}
 		if got := tt.arch.Operand(unhex(t, tt.code)); got != tt.want {
 			t.Errorf("%s %s: %+v, want %+v", tt.arch.Arch, tt.code, got, tt.want)
+		}
+	}
+}
+
+// TestFixedOperand: operands of the instruction sets with words.
+func TestFixedOperand(t *testing.T) {
+	const none = fixups.RegNone
+	op := func(base, index fixups.Reg, scale uint8, disp int64) emu.Operand {
+		return emu.Operand{Has: true, Base: base, Index: index, Seg: none, Bit: none, Vector: none, Scale: scale, Size: 8, Read: 16, Disp: disp}
+	}
+	with := func(o emu.Operand, f func(*emu.Operand)) emu.Operand { f(&o); return o }
+	plain := with(op(none, none, 1, 0), func(o *emu.Operand) { o.Has = false })
+	read := func(n uint8) func(*emu.Operand) { return func(o *emu.Operand) { o.Read = n } }
+	rel := func(o *emu.Operand) { o.PCRel = true }
+	tests := []struct {
+		arch *emu.Target
+		code string // words as the manual prints them
+		want emu.Operand
+	}{
+		{emu.ARM64, "f9400421", op(1, none, 1, 8)},                    // ldr x1, [x1, #8]
+		{emu.ARM64, "b94007e0", op(31, none, 1, 4)},                   // ldr w0, [sp, #4]
+		{emu.ARM64, "f8627820", op(1, 2, 8, 0)},                       // ldr x0, [x1, x2, lsl #3]
+		{emu.ARM64, "b862c820", op(1, 2, 1, 0)},                       // ldr w0, [x1, w2, sxtw]
+		{emu.ARM64, "f85f8420", op(1, none, 1, 0)},                    // ldr x0, [x1], #-8
+		{emu.ARM64, "f85f8c20", op(1, none, 1, -8)},                   // ldr x0, [x1, #-8]!
+		{emu.ARM64, "a9bf7bfd", with(op(31, none, 1, -16), read(32))}, // stp x29, x30, [sp, #-16]!
+		{emu.ARM64, "a8c17bfd", with(op(31, none, 1, 0), read(32))},   // ldp x29, x30, [sp], #16
+		{emu.ARM64, "ad410440", with(op(2, none, 1, 32), read(32))},   // ldp q0, q1, [x2, #32]
+		{emu.ARM64, "3dc00c41", op(2, none, 1, 48)},                   // ldr q1, [x2, #48]
+		{emu.ARM64, "4c407040", with(op(2, none, 1, 0), read(64))},    // ld1 {v0.16b}, [x2]
+		{emu.ARM64, "c85f7c41", op(2, none, 1, 0)},                    // ldxr x1, [x2]
+		{emu.ARM64, "f8210041", op(2, none, 1, 0)},                    // ldadd x1, x1, [x2]
+		{emu.ARM64, "f8200c22", op(1, none, 1, 0)},                    // ldraa x2, [x1]!
+		{emu.ARM64, "58000041", with(op(none, none, 1, 4), rel)},      // ldr x1, pc+8
+		{emu.ARM64, "d50b7421", with(op(1, none, 1, 0), read(64))},    // dc zva, x1
+		{emu.ARM64, "8b020020", plain},                                // add x0, x1, x2
+		{emu.ARM64, "10000000", plain},                                // adr x0, pc
+		{emu.PPC64, "e8640008", op(4, none, 1, 8)},                    // ld r3, 8(r4)
+		{emu.PPC64, "e8640009", op(4, none, 1, 8)},                    // ldu r3, 8(r4)
+		{emu.PPC64, "8063fffc", op(3, none, 1, -4)},                   // lwz r3, -4(r3)
+		{emu.PPC64, "80600010", op(none, none, 1, 16)},                // lwz r3, 16(0)
+		{emu.PPC64, "7c64282a", op(4, 5, 1, 0)},                       // ldx r3, r4, r5
+		{emu.PPC64, "7c60282a", op(none, 5, 1, 0)},                    // ldx r3, 0, r5
+		{emu.PPC64, "7c6444aa", op(4, none, 1, 0)},                    // lswi r3, r4, 8
+		{emu.PPC64, "f4040011", with(op(4, none, 1, 16), read(32))},   // lxv vs0, 16(r4)
+		{emu.PPC64, "7c0027ec", with(op(none, 4, 1, 0), read(128))},   // dcbz 0, r4
+		{emu.PPC64, "7c642214", plain},                                // add r3, r4, r4
+		{emu.PPC64, "04100000e4600010", with(op(none, none, 1, 8), func(o *emu.Operand) { o.PCRel, o.Read = true, 32 })}, // pld r3, 16(0), 1
+		{emu.PPC64, "0400000180640010", plain},                                   // no prefixed instruction
+		{emu.PPC64, "0600000180640010", with(op(4, none, 1, 0x10010), read(32))}, // plwz r3, 65552(r4)
+	}
+	for _, tt := range tests {
+		code := unhex(t, tt.code)
+		for i := 0; tt.arch == emu.ARM64 && i < len(code); i += 4 {
+			code[i], code[i+1], code[i+2], code[i+3] = code[i+3], code[i+2], code[i+1], code[i]
+		}
+		if got := tt.arch.Operand(code); got != tt.want {
+			t.Errorf("%s %s: %+v, want %+v", tt.arch.Arch, tt.code, got, tt.want)
+		}
+		if tt.arch != emu.PPC64 {
+			continue
+		}
+		for i := 0; i < len(code); i += 4 {
+			code[i], code[i+1], code[i+2], code[i+3] = code[i+3], code[i+2], code[i+1], code[i]
+		}
+		if got := emu.PPC64LE.Operand(code); got != tt.want {
+			t.Errorf("ppc64le %s: %+v, want %+v", tt.code, got, tt.want)
+		}
+	}
+}
+
+// TestAim: an operand that is relative to pc is made to name an address.
+func TestAim(t *testing.T) {
+	for _, tt := range []struct {
+		arch     *emu.Target
+		code     string
+		pc, addr uint64
+		want     bool
+	}{
+		{emu.AMD64, "488b0500000000", 0x1000, 0x2008, true},
+		{emu.AMD64, "488b4310", 0x1000, 0x2008, false},
+		{emu.ARM64, "41000058", 0x1000, 0x2008, true},
+		{emu.ARM64, "41000058", 0x1000, 0x201000, false},
+		{emu.PPC64, "04100000e4600010", 0x1000, 0x7fffffff, true},
+		{emu.PPC64LE, "00001004100060e4", 0x100000, 0x2008, true},
+		{emu.PPC64, "e8640008", 0x1000, 0x2008, false},
+	} {
+		code := unhex(t, tt.code)
+		if got := tt.arch.Aim(code, tt.pc, tt.addr); got != tt.want {
+			t.Errorf("%s %s: aimed %v", tt.arch.Arch, tt.code, got)
+		} else if o := tt.arch.Operand(code); got && tt.pc+uint64(len(code))+uint64(o.Disp) != tt.addr {
+			t.Errorf("%s %s: % x names %#x, not %#x", tt.arch.Arch, tt.code, code, tt.pc+uint64(len(code))+uint64(o.Disp), tt.addr)
 		}
 	}
 }

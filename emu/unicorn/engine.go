@@ -82,6 +82,7 @@ func setFields(w *C.xu_word, fields []ucField) {
 	for i := range fields {
 		f, c := &fields[i], &w.fields[i]
 		c.id, c.size, c.shift, c.bits, c.src = C.int32_t(f.id), C.uint8_t(f.size), C.uint8_t(f.shift), C.uint8_t(f.bits), C.uint8_t(f.src)
+		c.up, c.base = C.uint8_t(f.up), C.uint64_t(f.base)
 		for k, v := range f.try {
 			c.try[k] = C.uint64_t(v)
 		}

@@ -58,6 +58,8 @@ typedef struct {
 	uint32_t code[3];
 	int32_t id;
 	uint8_t size, shift, bits, src;
+	uint8_t up;      // register id holds value << up | base
+	uint64_t base;
 } xu_field;
 
 // A register word: a Unicorn register and which 64-bit part of it, or fields.

@@ -86,8 +86,8 @@ func TestWords(t *testing.T) {
 				b.In[i] = 0x0c7f
 			case w.Name == "fsw":
 				b.In[i] = 0x3900
-			case w.ReadOnly:
-				b.In[i] = 0
+			case w.ReadOnly, w.Const:
+				b.In[i] = w.Value
 			}
 		}
 		if err := e.Run(&b); err != nil {

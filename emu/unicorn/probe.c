@@ -66,8 +66,8 @@ static uc_err give(xu *x, const xu_field *f, uint64_t v)
 	uint64_t zero = 0, word = v << f->shift;
 	uc_err e = uc_context_restore(x->uc, x->in);
 	if (f->id) {
-		uint64_t small = v;
-		e = uc_reg_write(x->uc, f->id, &small);
+		uint64_t whole = v << f->up | f->base;
+		e = uc_reg_write(x->uc, f->id, &whole);
 		return e == UC_ERR_OK ? uc_context_save(x->uc, x->out) : e;
 	}
 	uint8_t code[12];

@@ -19,6 +19,8 @@ type ucField struct {
 	code              [3]uint32
 	src               uint8
 	size, shift, bits uint8
+	up                uint8  // the interface has the value so far up, in a register
+	base              uint64 // whose other bits are these
 	try               [2]uint64
 }
 

@@ -28,10 +28,13 @@ func a64Regs() map[fixups.Reg]ucReg {
 // a64Named: the emulator computes NZCV and keeps what follows from FPCR and FPSR
 // in other places.
 var a64Named = map[string]ucReg{
-	"nzcv":      {id: C.UC_ARM64_REG_NZCV, size: 4, api: true},
-	"fpcr":      {id: C.UC_ARM64_REG_FPCR, size: 4, api: true},
-	"fpsr":      {id: C.UC_ARM64_REG_FPSR, size: 4, api: true},
-	"tpidr_el0": {id: C.UC_ARM64_REG_TPIDR_EL0, size: 8},
+	"flags": {id: C.UC_ARM64_REG_NZCV, size: 4, api: true},
+	// Through PSTATE, with the rest of it as in a fresh engine: exception level 1,
+	// interrupts masked, Z.
+	"btype": {fields: []ucField{{id: C.UC_ARM64_REG_PSTATE, up: 10, base: 0x400003c5, size: 4, bits: 2, try: [2]uint64{1, 2}}}},
+	"fpcr":  {id: C.UC_ARM64_REG_FPCR, size: 4, api: true},
+	"fpsr":  {id: C.UC_ARM64_REG_FPSR, size: 4, api: true},
+	"tpidr": {id: C.UC_ARM64_REG_TPIDR_EL0, size: 8},
 	// ldxr x5, [x3]
 	"monitor": {fields: []ucField{{code: [3]uint32{0xc85f7c65}, size: 8, bits: 64, try: probeData}}},
 }
