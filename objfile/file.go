@@ -40,7 +40,8 @@ type File struct {
 
 	symbols func() (*symbols, error)
 	funcs   func() ([]Func, error)
-	data    func() ([]Range, error)
+	data    func() ([]Range, error) // what the file marks as data
+	inside  func() ([]Range, error) // and what lies in functions beside
 	entries func() ([]Entry, error)
 }
 
@@ -114,6 +115,7 @@ func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
 	f.symbols = sync.OnceValues(f.readSymbols)
 	f.funcs = sync.OnceValues(f.findFuncs)
 	f.data = sync.OnceValues(f.findData)
+	f.inside = sync.OnceValues(f.findInside)
 	f.entries = sync.OnceValues(f.findEntries)
 	return f, nil
 }

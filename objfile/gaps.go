@@ -12,18 +12,19 @@ import (
 type Gap struct {
 	Range
 	Section string // name of the executable section
-	Data    bool   // the file says that it is data (AArch64 and RISC-V mapping symbols)
+	Data    bool   // the file says that it is data (AArch64 and RISC-V mapping symbols, tables in Power's functions)
 }
 
 // Gaps returns the executable bytes that no function covers, and the data inside
 // functions, by address. Together with [File.Code] of every function they are
-// all executable bytes, each once. Nothing is guessed from the bytes themselves.
+// all executable bytes, each once. Nothing is guessed from the bytes themselves, but
+// in functions of 64-bit Power the tables of compilers are told by their form.
 func (f *File) Gaps() ([]Gap, error) {
 	funcs, err := f.funcs()
 	if err != nil {
 		return nil, err
 	}
-	data, err := f.data()
+	data, err := f.inside()
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +80,13 @@ func appendGaps(out []Gap, g Gap, data []Range) []Gap {
 }
 
 // Code yields the instructions' ranges of a function: all of it but the data in
-// it. On x86 and Power, whose files do not mark data, it yields the function
-// whole. Each range begins at an instruction.
+// it. On x86, whose files do not mark data, it yields the function whole, on 64-bit
+// Power all but its traceback table and jump tables. Each range begins at an instruction.
 func (f *File) Code(fn Func) iter.Seq[Range] {
 	return func(yield func(Range) bool) {
-		data, err := f.data()
+		data, err := f.inside()
 		if err != nil {
-			return // then Funcs failed too, and fn is not one of its functions
+			return // then Gaps fails too, and fn is not one of its functions
 		}
 		pos := fn.Addr
 		for r := range overlaps(data, fn.Range()) {
@@ -133,6 +134,19 @@ func (f *File) findData() ([]Range, error) {
 		}
 	}
 	return union(out), nil
+}
+
+// findInside computes the data that [File.Code] leaves out.
+func (f *File) findInside() ([]Range, error) {
+	data, err := f.data()
+	if err != nil {
+		return nil, err
+	}
+	power, err := f.findPower()
+	if len(power) == 0 || err != nil {
+		return data, err
+	}
+	return union(slices.Concat(data, power)), nil
 }
 
 // union sorts ranges and joins those that touch or overlap.
