@@ -53,8 +53,8 @@ func TestPowerData(t *testing.T) {
 		{"as a number", "64le", number, Range{4, 24}},
 		{"wrong offset", "64be", with(full, 4, 8), Range{}},
 		{"another version", "64be", with(short, 3, 0x01000001), Range{}},
-		{"name behind the end", "64be", with(full, 5, 0x00046b69), Range{4, 24}}, // up to 3 bytes pad it
-		{"name far behind the end", "64be", with(full, 5, 0x00056b69), Range{}},
+		{"name with less padding", "64be", with(full, 5, 0x00056b69), Range{4, 24}},
+		{"name far behind the end", "64be", with(full, 5, 0x00076b69), Range{}},
 		{"a trap in code", "64be", []uint32{ppcNop, 0, ppcNop, ppcNop, ppcBlr}, Range{}},
 		{"jumps", "64be", jump, Range{4, 12}},
 		{"jumps", "64le", jump, Range{4, 12}},
