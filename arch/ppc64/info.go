@@ -27,6 +27,7 @@ var infoBE = reloc.Info{
 	NearMin:   -nearSpan,
 	NearMax:   nearSpan,
 	Zones:     zones,
+	Features:  features,
 
 	NeedsContext: true,
 }
@@ -48,6 +49,7 @@ var infoLE = reloc.Info{
 	NearMin:   -nearSpan,
 	NearMax:   nearSpan,
 	Zones:     zones,
+	Features:  features,
 
 	NeedsContext: true,
 }
@@ -71,6 +73,10 @@ var zones = []reloc.Zone{
 	{Mode: reloc.ModeUser, OS: reloc.Linux, Lang: reloc.LangC, Zone: 288, Kept: 512},
 	{Mode: reloc.ModeUser, OS: reloc.Linux, Lang: reloc.LangGo, Zone: 0, Kept: 512},
 	{Mode: reloc.ModeKernel, OS: reloc.Linux, Lang: reloc.LangC, Zone: 288, Kept: 288},
+}
+
+var features = []reloc.Feature{
+	{Name: "isa207", Bit: FeatureISA207, Doc: "ISA 2.07 and later: TAR"},
 }
 
 // Registers: DWARF numbers as the ELFv2 ABI (2.4) and, for CR as one register,

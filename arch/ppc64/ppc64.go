@@ -26,3 +26,11 @@ var (
 
 // Info implements [reloc.Arch].
 func (a *Arch) Info() *reloc.Info { return a.info }
+
+// The features that plans ask Env for. Without them no plan uses, or leaves away, an
+// instruction that not every processor of the ABI has.
+const (
+	// FeatureISA207: processors of ISA 2.07 and later (POWER8), which have TAR. Every
+	// little-endian one is.
+	FeatureISA207 reloc.Features = 1 << iota
+)

@@ -224,7 +224,7 @@ func (t *site) reach() {
 	case e.Slots == reloc.SlotsRange && (r.Min > e.SlotMin || r.Max < e.SlotMax):
 		t.bad(ruleReach, "slots from %d to %d were asked for; it goes from %d to %d", e.SlotMin, e.SlotMax, r.Min, r.Max)
 	}
-	step := int64(max(r.Align, 1))
+	step := int64(max(int(r.Align), int(t.p.SlotAlign), t.i.Align, 1))
 	for _, d := range t.distances() {
 		if t.addressable(d) {
 			t.place(d, true)

@@ -135,8 +135,8 @@ func (w *walker) insn(off int) {
 func (w *walker) next1(off int, in *reloc.Insn) {
 	w.trap = w.trap || in.Class == fixups.ClassTrap
 	switch {
-	case off == 0 && w.faults(in) && w.p.Tail == fixups.TailJump && int(in.Len) < len(w.code):
-		w.todo = append(w.todo, int(in.Len))
+	case w.copied(off, in) && w.faults(in) && w.p.Tail == fixups.TailJump && off+int(in.Len) < len(w.code):
+		w.todo = append(w.todo, off+int(in.Len))
 	case in.Flags&reloc.Continues == 0:
 	case w.stops(off, in):
 		w.padding(off + int(in.Len))
@@ -159,6 +159,12 @@ func (w *walker) next1(off int, in *reloc.Insn) {
 	}
 }
 
+// copied: in is the copy of the site, which stands first, or behind what makes the way
+// out ready.
+func (w *walker) copied(off int, in *reloc.Insn) bool {
+	return off == 0 || w.p.Tail == fixups.TailJump && slices.Equal(in.Raw(), w.in.Raw())
+}
+
 // faults: in is the copy of a site that always faults. It may have a tail all the
 // same, for handlers that step over the instruction, and reads no operand.
 func (w *walker) faults(in *reloc.Insn) bool {
@@ -172,7 +178,7 @@ func (w *walker) faults(in *reloc.Insn) bool {
 // stops: a trap that is a tail ends its path, though control may go on behind
 // other traps.
 func (w *walker) stops(off int, in *reloc.Insn) bool {
-	return in.Class == fixups.ClassTrap && slices.Equal(in.Raw(), w.i.Trap) && (off > 0 || w.in.Class != fixups.ClassTrap)
+	return in.Class == fixups.ClassTrap && slices.Equal(in.Raw(), w.i.Trap) && !(w.in.Class == fixups.ClassTrap && w.copied(off, in))
 }
 
 // padding notes the traps behind a trap: boundaries that no path leads to.

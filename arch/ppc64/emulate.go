@@ -1,0 +1,85 @@
+package ppc64
+
+import "github.com/xol-go/xol/fixups"
+
+// emulate makes the emulate form: control flow, addresses relative to pc, loads and
+// stores of one general register at one, and no-operations. No arithmetic, nothing
+// atomic and no access of more than 8 bytes is emulated, and no transaction (see
+// plan_system.go).
+//
+// Every program loads first, then stores, and changes registers last, so a failed
+// access has changed nothing.
+func (b *planner) emulate() fixups.Reason {
+	switch familyOf(b.in) {
+	case famNop:
+		b.p.Emulate = b.jumpTo(b.next())
+		return fixups.ReasonNone
+	case famB, famBC:
+		return b.emulateBranch()
+	case famBCLR, famBCCTR, famBCTAR:
+		return b.emulateIndirect()
+	case famAddPCIS, famPADDI:
+		q := b.begin()
+		q.mov(fixups.R(b.rt()), fixups.SitePlus(b.target()))
+		q.goTo(b.next())
+		b.p.Emulate = q.program()
+		return fixups.ReasonNone
+	case famPLoad:
+		m, _ := b.access()
+		q := b.begin()
+		b.emulateLoad(&q, m)
+		b.p.Emulate = q.program()
+		return fixups.ReasonNone
+	case famPAccess:
+		m, ok := b.access()
+		if !ok {
+			return fixups.ReasonNotEmulated
+		}
+		q := b.begin()
+		q.store(fixups.SitePlus(b.target()), fixups.R(b.rt()), m.size)
+		q.goTo(b.next())
+		b.p.Emulate = q.program()
+		return fixups.ReasonNone
+	}
+	return fixups.ReasonNotEmulated
+}
+
+// access is what an R=1 instruction does with one general register.
+type access struct {
+	size int  // bytes
+	sign bool // a load extends the sign
+}
+
+// access reports false for all but loads and stores of one general register. The
+// opcode of the suffix tells (Power ISA, Book I, 3.3.2 and 3.3.3): in the MLS form
+// those of the word instructions, in the 8LS form their own.
+func (b *planner) access() (m access, ok bool) {
+	mls := b.w>>24&3 == 2
+	switch op := b.w2 >> 26; {
+	case mls && (op == 34 || op == 38):
+		return access{size: 1}, true
+	case mls && (op == 40 || op == 44):
+		return access{size: 2}, true
+	case mls && op == 42:
+		return access{size: 2, sign: true}, true
+	case mls && (op == 32 || op == 36):
+		return access{size: 4}, true
+	case !mls && op == 41:
+		return access{size: 4, sign: true}, true
+	case !mls && (op == 57 || op == 61):
+		return access{size: 8}, true
+	}
+	return access{}, false
+}
+
+// emulateLoad loads, then writes the register, whole.
+func (b *planner) emulateLoad(q *steps, m access) {
+	t0, rt := fixups.T(0), fixups.R(b.rt())
+	q.load(t0, fixups.SitePlus(b.target()), m.size)
+	if m.sign {
+		q.sext(rt, t0, uint8(8*m.size))
+	} else {
+		q.mov(rt, t0)
+	}
+	q.goTo(b.next())
+}
