@@ -29,10 +29,10 @@ const sweepWindow = 64 << 10
 
 // Insns decodes a function from its start, one instruction behind the other,
 // skipping the data in it. Where an instruction cannot be decoded, or has another
-// length on other vendors' processors (fixups.ReasonVendor), the place of the
-// next one is unknown: an [*InsnError] is yielded, and the sweep goes on behind
-// the next data in the function, if there is any. The Insn is overwritten by the
-// next one.
+// length on other vendors' processors (fixups.ReasonVendor), an [*InsnError] is
+// yielded. The place of the next one is known only if the instruction set says so
+// ([reloc.Info.Resync]); else the sweep goes on behind the next data in the
+// function, if there is any. The Insn is overwritten by the next one.
 func (f *File) Insns(fn Func, arch reloc.Arch) iter.Seq2[*reloc.Insn, error] {
 	return func(yield func(*reloc.Insn, error) bool) {
 		s := sweep{f: f, arch: arch, longest: int(arch.Info().MaxLen)}
@@ -72,7 +72,15 @@ func (s *sweep) rangeOf(r Range, yield func(*reloc.Insn, error) bool) bool {
 		}
 		if err != nil {
 			b := append([]byte(nil), win[:min(len(win), s.longest)]...)
-			return yield(nil, &InsnError{s.f.Arch, pc, b, err})
+			if !yield(nil, &InsnError{s.f.Arch, pc, b, err}) {
+				return false
+			}
+			past := s.arch.Info().Past(&s.in, len(win))
+			if win = win[past:]; !s.arch.Info().Resync {
+				return true
+			}
+			pc += VAddr(past)
+			continue
 		}
 		if !yield(&s.in, nil) {
 			return false

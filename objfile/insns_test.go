@@ -4,10 +4,12 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/xol-go/xol/arch"
+	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
@@ -108,6 +110,33 @@ func TestInsnsErrors(t *testing.T) {
 	_, pcs, errs := sweepAll(t, "\x01\x00\xff\xff\xff\xff\x01\xc3", 8, mark("$x", 0), mark("$d", 2), mark("$x", 6))
 	if len(errs) != 1 || len(pcs) != 3 || pcs[1] != 6 {
 		t.Errorf("%v, %v", pcs, errs)
+	}
+}
+
+// decoder is a port of which nothing but Decode is asked.
+type decoder struct{ instructions }
+
+type instructions interface {
+	Info() *reloc.Info
+	Decode(in *reloc.Insn, code []byte, pc uint64) error
+}
+
+func (decoder) Plan(*reloc.Plan, *reloc.Insn, *reloc.Env) error { return fixups.ReasonUnknown }
+
+// TestInsnsResync: where lengths are known without a row, the sweep goes on.
+func TestInsnsResync(t *testing.T) {
+	f := powerImage("64be", ppcNop, 0x04000000, 0x0badbeef, ppcNop, 0, ppcBlr).open(t)
+	var got []uint64
+	errs := 0
+	for in, err := range f.Insns(mustFuncs(t, f)[0], decoder{ppc64.BE}) {
+		if err != nil {
+			errs++
+			continue
+		}
+		got = append(got, in.PC-text)
+	}
+	if !slices.Equal(got, []uint64{0, 12, 20}) || errs != 2 {
+		t.Errorf("%d, %d errors", got, errs)
 	}
 }
 

@@ -13,6 +13,10 @@ type Info struct {
 	MinLen, MaxLen int // length of an instruction, bytes
 	Align          int // alignment of an instruction, bytes
 
+	// Resync: every encoding has its length, those without a row too, and Decode
+	// tells it: what is behind one that is refused can be decoded.
+	Resync bool
+
 	Trap         []byte   // breakpoint instruction
 	TrapAdvances int      // how far pc is past a trap when it is reported, bytes
 	Nops         [][]byte // canonical nops, shortest first
@@ -52,6 +56,15 @@ func (i *Info) Feature(name string) (Features, bool) {
 		}
 	}
 	return 0, false
+}
+
+// Past returns how many of left bytes, with those that Decode refused and filled
+// in with at their start, no instruction can begin in.
+func (i *Info) Past(in *Insn, left int) int {
+	if !i.Resync {
+		return left
+	}
+	return min(max(int(in.Len), i.MinLen), left)
 }
 
 // Guards are the protections of control flow that an ISA has.

@@ -34,6 +34,7 @@ var infoA64 = reloc.Info{
 	Guards:  reloc.GuardsGCS,
 
 	NeedsContext: true,
+	Resync:       true,
 }
 
 // zones: the procedure call standard (AAPCS64, 6.4.5) gives nothing below the stack

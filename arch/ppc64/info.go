@@ -30,6 +30,7 @@ var infoBE = reloc.Info{
 	Features:  features,
 
 	NeedsContext: true,
+	Resync:       true,
 }
 
 var infoLE = reloc.Info{
@@ -52,6 +53,7 @@ var infoLE = reloc.Info{
 	Features:  features,
 
 	NeedsContext: true,
+	Resync:       true,
 }
 
 // The trap is tw 31,0,0, which debuggers and kernels write. It is reported with

@@ -243,19 +243,35 @@ func (w *binaryWorker) function(fn objfile.Func) error {
 		w.text = reloc.Text{Addr: uint64(r.Addr), Data: code}
 		x := fixups.Extent{Addr: uint64(r.Addr), Code: code, Func: fn.Name, At: uint64(r.Addr - fn.Addr)}
 		x.Offset, x.InFile = offsetOf(w.j.file, uint64(r.Addr))
-		var end int
-		if w.scanner != nil {
-			end, err = w.scanRun(&x, text)
-		} else {
-			end, err = w.describeRuns(&x)
-		}
-		if err != nil {
+		if err := w.extent(&x, text); err != nil {
 			return err
 		}
-		if end < len(code) {
-			w.p.c.gaps = append(w.p.c.gaps, fixups.Range{Addr: uint64(r.Addr) + uint64(end), Size: uint64(len(code) - end)})
-		}
 		w.p.total.bytes += uint64(len(code))
+	}
+	return nil
+}
+
+// extent finds what is in x. text is its code with slack. Bytes that do not decode
+// are a gap; so is all behind them where instruction boundaries would be guesses.
+func (w *binaryWorker) extent(x *fixups.Extent, text []byte) error {
+	for len(x.Code) > 0 {
+		run, end, err := *x, 0, error(nil)
+		if w.scanner != nil {
+			end, err = w.scanRun(&run, text)
+		} else {
+			end, err = w.describeRuns(&run)
+		}
+		if err != nil || end == len(x.Code) {
+			return err
+		}
+		n := len(x.Code) - end
+		if reloc.DecodeFor(&w.in, w.j.arch, x.Code[end:], x.Addr+uint64(end), &w.env) != nil {
+			n = w.j.arch.Info().Past(&w.in, n)
+		}
+		w.p.c.gaps = appendGap(w.p.c.gaps, x.Addr+uint64(end), n)
+		past := uint64(end + n)
+		x.Code, text = x.Code[past:], text[past:]
+		x.Addr, x.At, x.Offset = x.Addr+past, x.At+past, x.Offset+past
 	}
 	return nil
 }

@@ -179,7 +179,7 @@ func explain(s *Streams, c *cli.Command) error {
 }
 
 // run appends an entry for each instruction and returns the bytes behind the
-// first that does not decode: where it ends is not known.
+// first that does not decode, where it is not known where it ends.
 func (q *question) run(t *fixups.Table) (rest []byte) {
 	mask := ^uint64(0) >> (64 - uint(q.arch.Info().Bits))
 	for at := 0; at < len(q.code); {
@@ -192,7 +192,11 @@ func (q *question) run(t *fixups.Table) (rest []byte) {
 				e.Bytes = append(e.Bytes[:0], q.code[at:]...)
 				return nil
 			}
-			return q.code[at+len(e.Bytes):]
+			if !q.arch.Info().Resync {
+				return q.code[at+len(e.Bytes):]
+			}
+			at += len(e.Bytes)
+			continue
 		}
 		e.Text = disassemble(t.Arch, e)
 		place(e, q.arch, q.slot)

@@ -278,8 +278,8 @@ func (sw *sweeper) chunk(c *chunk) {
 	c.flush(sw.stop)
 }
 
-// run sweeps one run of instructions. It ends early where bytes do not decode:
-// behind them instruction boundaries would be guesses.
+// run sweeps one run of instructions. Bytes that do not decode are a gap; so is all
+// behind them where instruction boundaries would be guesses.
 func (sw *sweeper) run(c *chunk, fn objfile.Func, r objfile.Range) error {
 	code, err := sw.read(r)
 	if err != nil {
@@ -289,16 +289,31 @@ func (sw *sweeper) run(c *chunk, fn objfile.Func, r objfile.Range) error {
 		pc := uint64(r.Addr) + uint64(at)
 		size := sw.site(c, fn, code[at:], pc)
 		at += size
-		// Behind an instruction whose length depends on the vendor, boundaries
-		// would be guesses too.
-		if size == 0 || sw.entry.AltLen != 0 && sw.env.Vendor == reloc.VendorUnknown {
-			if at < len(code) {
-				c.gaps = append(c.gaps, fixups.Range{Addr: uint64(r.Addr) + uint64(at), Size: uint64(len(code) - at)})
-			}
+		switch {
+		case size == 0:
+			n := sw.j.arch.Info().Past(&reloc.Insn{Len: sw.entry.Len}, len(code)-at)
+			c.gaps = appendGap(c.gaps, uint64(r.Addr)+uint64(at), n)
+			at += n
+		case sw.entry.AltLen != 0 && sw.env.Vendor == reloc.VendorUnknown:
+			// Behind an instruction whose length depends on the vendor, boundaries
+			// would be guesses too.
+			c.gaps = appendGap(c.gaps, uint64(r.Addr)+uint64(at), len(code)-at)
 			return nil
 		}
 	}
 	return nil
+}
+
+// appendGap appends n bytes at addr, to the last gap if they follow it.
+func appendGap(gaps []fixups.Range, addr uint64, n int) []fixups.Range {
+	if n == 0 {
+		return gaps
+	}
+	if k := len(gaps) - 1; k >= 0 && gaps[k].Addr+gaps[k].Size == addr {
+		gaps[k].Size += uint64(n)
+		return gaps
+	}
+	return append(gaps, fixups.Range{Addr: addr, Size: uint64(n)})
 }
 
 // read makes the bytes of r the current code.

@@ -175,7 +175,7 @@ func (t *trial) fromFile(name string, n int) error {
 	for _, fn := range funcs {
 		for in, err := range file.Insns(fn, a) {
 			if err != nil {
-				break // data in text: the sweep of this function ends
+				continue // data in text
 			}
 			if at >= next && len(list) < n {
 				list = append(list, slices.Clone(in.Raw()))

@@ -114,6 +114,8 @@ func (s *suite) refusal(in *reloc.Insn, err error, code []byte, pc uint64) {
 	}
 	if n := int(in.Len); n > len(code) || n == 0 && len(code) > 0 {
 		s.rep.add(ruleErrLen, code, pc, "Len is %d, with error %v", n, err)
+	} else if s.i.Resync && err != fixups.ReasonTruncated && (n < s.i.MinLen || n%s.i.Align != 0) {
+		s.rep.add(ruleErrLen, code, pc, "Len is %d, with error %v, and code is to go on behind it", n, err)
 	}
 }
 

@@ -10,7 +10,7 @@ var (
 	ruleNoPanic   = &Rule{"no-panic", "C1", "any bytes at any address, cut anywhere, get an answer"}
 	ruleNoAlloc   = &Rule{"no-alloc", "C1", "Decode, Analyze and Plan do not allocate once the Plan has grown"}
 	ruleReason    = &Rule{"reason", "C1", "every error is a fixups.Reason other than none"}
-	ruleErrLen    = &Rule{"refused-length", "C1", "Insn.Len of a refusal is how many of the given bytes were enough to tell"}
+	ruleErrLen    = &Rule{"refused-length", "C1", "Insn.Len of a refusal is how many of the given bytes were enough to tell; with Info.Resync, the encoding's own length"}
 	ruleTruncated = &Rule{"truncated", "C1", "a strict prefix of what decides the answer is truncated, and nothing else is"}
 	rulePrefix    = &Rule{"own-bytes-only", "C1", "the answer depends on the instruction's own bytes, not on what follows"}
 	ruleLen       = &Rule{"length", "C2", "MinLen <= Len <= MaxLen, a multiple of Align, within the given bytes"}
