@@ -133,7 +133,7 @@ func PlaceOrder(dst []byte, p *Plan, at Bases, o Placing) ([]byte, error) {
 	n := len(dst)
 	dst = append(dst, p.Code...)
 	for i := range p.Relocs {
-		if p.Relocs[i].fillRel32(dst[n:], &at, o) {
+		if p.Relocs[i].fillWord(dst[n:], &at, o) {
 			continue
 		}
 		if err := p.Relocs[i].fill(dst[n:], &at, o); err != nil {
@@ -231,20 +231,32 @@ func (r *Reloc) Valid(code int) bool {
 // accessSize reports whether n bytes are one access.
 func accessSize(n uint8) bool { return n == 1 || n == 2 || n == 4 || n == 8 }
 
-// fillRel32 fills in a field of the kind that nearly all fields of x86 code are:
-// 32 signed bits, relative to the field, in a little-endian word of their own. It
-// reports false for every other field, and for every value that does not fit.
-func (r *Reloc) fillRel32(code []byte, at *Bases, o Placing) bool {
+// fillWord fills in a field of the kind that nearly all fields of slot code are, on
+// every ISA: bits of a word of four bytes of an instruction, measured from the site.
+// It reports false for every other field, for every malformed one, and for every
+// value that does not fit.
+func (r *Reloc) fillWord(code []byte, at *Bases, o Placing) bool {
 	end := int(r.Off) + 4
-	if !r.PCRel || r.Size != 4 || r.Bits != 32 || r.Lsb|r.Shift|r.Page != 0 || r.Base != BaseSite ||
-		r.Check != CheckSigned || r.Order != OrderInsn || o.Insn != LittleEndian || end > len(code) {
+	if r.Size != 4 || r.Base != BaseSite || r.Order != OrderInsn || r.Check > CheckWrap || r.Check == CheckUnsigned ||
+		end > len(code) || r.Bits-1 > 31 || r.Lsb > 32-r.Bits || (r.Shift|r.Page) > 63 {
 		return false
 	}
-	v := int64(at.Site + uint64(r.Addend) - at.Slot - uint64(r.Off))
-	if v != int64(int32(v)) {
+	v, p := at.Site+uint64(r.Addend), uint64(0)
+	if r.PCRel {
+		p = at.Slot + uint64(r.Off)
+	}
+	page := uint64(1)<<(r.Page&63) - 1
+	x := int64(v&^page-p&^page) >> (r.Shift & 63)
+	if drop := 64 - r.Bits; r.Check == CheckSigned && x<<(drop&63)>>(drop&63) != x {
 		return false
 	}
-	binary.LittleEndian.PutUint32(code[r.Off:end], uint32(v))
+	word := code[r.Off:end:end]
+	mask := (uint32(1)<<(r.Bits&63) - 1) << (r.Lsb & 31)
+	if o.Insn == BigEndian {
+		binary.BigEndian.PutUint32(word, binary.BigEndian.Uint32(word)&^mask|uint32(x)<<(r.Lsb&31)&mask)
+		return true
+	}
+	binary.LittleEndian.PutUint32(word, binary.LittleEndian.Uint32(word)&^mask|uint32(x)<<(r.Lsb&31)&mask)
 	return true
 }
 

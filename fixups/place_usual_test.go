@@ -76,3 +76,33 @@ func randomReloc(rnd *rand.Rand) Reloc {
 	}
 	return r
 }
+
+// TestFillWord: fillWord is fill where it does anything at all, and does most of
+// what is asked of it.
+func TestFillWord(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 10))
+	filled, left := 0, 0
+	for range 300_000 {
+		r := randomReloc(rnd)
+		if rnd.IntN(2) == 0 { // a field of fixed-width ISAs
+			r.Size, r.Order, r.Check = 4, OrderInsn, Check(rnd.IntN(4))
+			r.Lsb, r.Bits, r.Shift, r.Page = uint8(rnd.IntN(34)), uint8(rnd.IntN(34)), uint8(rnd.IntN(66)), uint8(12*rnd.IntN(2))
+		}
+		at := Bases{Site: rnd.Uint64(), Data: uint64(rnd.IntN(2))}
+		at.Slot = at.Site + uint64(rnd.Int64N(1<<32+64)-1<<31-32)
+		o := Placing{End(rnd.IntN(2)), End(rnd.IntN(2))}
+		got, want := []byte("0123456789abcdefghij"), []byte("0123456789abcdefghij")
+		err := r.fill(want, &at, o)
+		if !r.fillWord(got, &at, o) {
+			left++
+			continue
+		}
+		filled++
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%+v: %v\n% x\n% x", r, err, got, want)
+		}
+	}
+	if filled < 50_000 || left < 50_000 {
+		t.Errorf("%d filled, %d left", filled, left)
+	}
+}

@@ -18,8 +18,9 @@ const (
 // Shaper is implemented by ports that can tell instructions whose plans have one
 // shape from their encoding, so that a writer of tables makes each plan once.
 // The answer holds under one Env, and where [Contexter] has no objection. It does
-// not hold where [Env.ExecuteOnly] is set: what leaves such a slot may depend on
-// every register that the instruction uses.
+// not hold where [Env.ExecuteOnly] is set or registers are dead ([Env.Dead],
+// [ABIEntry]): what leaves such a slot may depend on every register that the
+// instruction uses.
 type Shaper interface {
 	ShapeKey(in *Insn, key *[2]uint64) ShapeKind
 

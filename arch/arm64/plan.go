@@ -11,6 +11,9 @@ import (
 // to in where env does not say whether these protections are on and the plan was
 // made as if they were off.
 func (a *Arch) Plan(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) error {
+	if env.Forms == fixups.FormJump.Bit() && nearJump(p, in, env) {
+		return nil
+	}
 	b := planner{p: p, in: in, env: env, a: a, w: uint32(in.Ext[0])}
 	reason := fixups.ReasonUnknown
 	for _, f := range reloc.Order {

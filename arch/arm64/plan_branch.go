@@ -38,7 +38,7 @@ func (b *planner) condBranch(step bool) fixups.Reason {
 		return r
 	}
 	b.start()
-	lsb, bits := b.branchField()
+	lsb, bits := fieldOf(b.family())
 	w := b.w &^ ((1<<bits - 1) << lsb)
 	switch {
 	case step:
@@ -61,18 +61,6 @@ func (b *planner) condBranch(step bool) fixups.Reason {
 func field(w uint32, lsb uint8, off int) (byte, byte) {
 	w |= uint32(off) / 4 << lsb
 	return byte(w), byte(w >> 8)
-}
-
-// branchField is where the displacement of a conditional branch is, and how many
-// bits it has.
-func (b *planner) branchField() (lsb, bits uint8) {
-	switch b.family() {
-	case famTBZ:
-		return 5, 14
-	case famCBReg, famCBImm:
-		return 5, 9
-	}
-	return 5, 19
 }
 
 // stepCond lets the copy choose between two stops. Post tells by pc which it was.

@@ -203,7 +203,8 @@ func (j *job) newBinaryWorker() *binaryWorker {
 	w := &binaryWorker{enc: fixups.NewEncoder(&j.meta)}
 	w.init(j)
 	shaper, ok := j.arch.(reloc.ScanShaper)
-	if ok && j.pick.all() && j.slot == nil && !j.arch.Info().NeedsContext && !w.env.ExecuteOnly && w.env.Slots != reloc.SlotsRange {
+	dead := !w.env.Dead.IsEmpty() || w.env.ABI == reloc.ABIEntry
+	if ok && j.pick.all() && j.slot == nil && !j.arch.Info().NeedsContext && !w.env.ExecuteOnly && !dead && w.env.Slots != reloc.SlotsRange {
 		w.shaper, w.scanner = shaper, shaper.NewScanner()
 	}
 	return w
