@@ -297,6 +297,11 @@ static void judge(xu *x, xu_stop *s, uc_err e, uint64_t *out)
 	s->access = 0;
 	s->addr = 0;
 	s->steps = x->steps;
+	if (x->steps == 0 && x->stopped != 1 + XU_LIMIT) {
+		s->kind = XU_ERROR;  // nothing was executed: the emulator is not set up
+		s->num = (uint16_t)e;
+		return;
+	}
 	if (x->access == XU_FETCH && x->steps > 0 && x->isa->fault)
 		out[x->pc_word] = pc = x->fault;
 	if (x->access == XU_FETCH && x->steps > 0 && pc - x->lo >= x->hi - x->lo) {

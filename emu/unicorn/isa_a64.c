@@ -1,5 +1,6 @@
 // A64, at exception level 1 and without address translation: every address of 64
-// bits is memory's, if there is any.
+// bits is memory's, if there is any. Pointer authentication is off: the emulator has
+// it on only in a state that is not secure, where addresses have 44 bits.
 
 #include "internal.h"
 
