@@ -541,108 +541,110 @@ var facts = [...]uint64{
 	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 532 mtfs*, mffs*, fmrg*
 	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 533 floating point (X-form)
 	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 534 decimal, long
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 535 decimal, extended
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 536 quad precision
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 537 xsxexpdp
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 538 xsxsigdp
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 539 xsiexpdp
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 540 xxgenpcvbm
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 541 xxgenpcvhm
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 542 xxgenpcvwm
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 543 xxgenpcvdm
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 544 xxsel
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 545 vector-scalar
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 546 xvf64ger*
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 547 xv*ger*
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 548 paddi
-	0x1 | 2<<factClass | uint64(famPADDI)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                   // 549 paddi R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 550 plbz
-	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 551 plbz R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 552 plhz
-	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 553 plhz R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 554 plha
-	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 555 plha R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 556 plwz
-	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 557 plwz R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 558 pstb
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 559 pstb R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 560 psth
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 561 psth R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 562 pstw
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 563 pstw R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 564 plwa
-	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 565 plwa R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 566 pld
-	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 567 pld R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 568 pstd
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 569 pstd R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 570 plq
-	0x1 | 2<<factClass | uint64(famPLoadTwo)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags, // 571 plq R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 572 pstq
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 573 pstq R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 574 plfs
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 575 plfs R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 576 plfd
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 577 plfd R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 578 pstfs
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 579 pstfs R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 580 pstfd
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 581 pstfd R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 582 plxsd
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 583 plxsd R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 584 plxssp
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 585 plxssp R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 586 pstxsd
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 587 pstxsd R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 588 pstxssp
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 589 pstxssp R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 590 plxv
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 591 plxv R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 592 pstxv
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 593 pstxv R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 594 plxvp
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 595 plxvp R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 596 pstxvp
-	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 597 pstxvp R=1
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 598 xxsplti32dx
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 599 xxspltidp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 600 xxspltiw
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 601 xxblendvb
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 602 xxblendvh
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 603 xxblendvw
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 604 xxblendvd
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 605 xxpermx
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 606 xxeval
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 607 pmxvi4ger8
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 608 pmxvi4ger8pp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 609 pmxvi8ger4
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 610 pmxvi8ger4pp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 611 pmxvi8ger4spp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 612 pmxvi16ger2
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 613 pmxvi16ger2pp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 614 pmxvi16ger2s
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 615 pmxvi16ger2spp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 616 pmxvf16ger2
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 617 pmxvf16ger2pp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 618 pmxvf16ger2pn
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 619 pmxvf16ger2np
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 620 pmxvf16ger2nn
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 621 pmxvbf16ger2
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 622 pmxvbf16ger2pp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 623 pmxvbf16ger2pn
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 624 pmxvbf16ger2np
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 625 pmxvbf16ger2nn
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 626 pmxvf32ger
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 627 pmxvf32gerpp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 628 pmxvf32gerpn
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 629 pmxvf32gernp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 630 pmxvf32gernn
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 631 pmxvf64ger
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 632 pmxvf64gerpp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 633 pmxvf64gerpn
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 634 pmxvf64gernp
-	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 635 pmxvf64gernn
-	0x0 | 1<<factClass | uint64(famNop)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                     // 636 pnop
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 535 dcffixqq
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 536 dctfixqq
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 537 decimal, extended
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 538 quad precision (X-form)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 539 xsxexpdp
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 540 xsxsigdp
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 541 xsiexpdp
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 542 xxgenpcvbm
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 543 xxgenpcvhm
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 544 xxgenpcvwm
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 545 xxgenpcvdm
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 546 xxsel
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 547 vector-scalar (XX-forms)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 548 xvf64ger*
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 549 xv*ger*
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 550 paddi
+	0x1 | 2<<factClass | uint64(famPADDI)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                   // 551 paddi R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 552 plbz
+	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 553 plbz R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 554 plhz
+	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 555 plhz R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 556 plha
+	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 557 plha R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 558 plwz
+	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 559 plwz R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 560 pstb
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 561 pstb R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 562 psth
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 563 psth R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 564 pstw
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 565 pstw R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 566 plwa
+	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 567 plwa R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 568 pld
+	0x1 | 2<<factClass | uint64(famPLoad)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,    // 569 pld R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 570 pstd
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 571 pstd R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 572 plq
+	0x1 | 2<<factClass | uint64(famPLoadTwo)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags, // 573 plq R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 574 pstq
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 575 pstq R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 576 plfs
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 577 plfs R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 578 plfd
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 579 plfd R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 580 pstfs
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 581 pstfs R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 582 pstfd
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 583 pstfd R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 584 plxsd
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 585 plxsd R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 586 plxssp
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 587 plxssp R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 588 pstxsd
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 589 pstxsd R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 590 pstxssp
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 591 pstxssp R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 592 plxv
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 593 plxv R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 594 pstxv
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 595 pstxv R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 596 plxvp
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 597 plxvp R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                 // 598 pstxvp
+	0x1 | 2<<factClass | uint64(famPAccess)<<factFamily | 0<<factSystem | 4<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 599 pstxvp R=1
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 600 xxsplti32dx
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 601 xxspltidp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 602 xxspltiw
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 603 xxblendvb
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 604 xxblendvh
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 605 xxblendvw
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 606 xxblendvd
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 607 xxpermx
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 608 xxeval
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 609 pmxvi4ger8
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 610 pmxvi4ger8pp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 611 pmxvi8ger4
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 612 pmxvi8ger4pp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 613 pmxvi8ger4spp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 614 pmxvi16ger2
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 615 pmxvi16ger2pp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 616 pmxvi16ger2s
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 617 pmxvi16ger2spp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 618 pmxvf16ger2
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 619 pmxvf16ger2pp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 620 pmxvf16ger2pn
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 621 pmxvf16ger2np
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 622 pmxvf16ger2nn
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 623 pmxvbf16ger2
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 624 pmxvbf16ger2pp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 625 pmxvbf16ger2pn
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 626 pmxvbf16ger2np
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 627 pmxvbf16ger2nn
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 628 pmxvf32ger
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 629 pmxvf32gerpp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 630 pmxvf32gerpn
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 631 pmxvf32gernp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 632 pmxvf32gernn
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 633 pmxvf64ger
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 634 pmxvf64gerpp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 635 pmxvf64gerpn
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 636 pmxvf64gernp
+	0x0 | 1<<factClass | uint64(famPrefixed)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 637 pmxvf64gernn
+	0x0 | 1<<factClass | uint64(famNop)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                     // 638 pnop
 }
 
 var rowTexts = [...]rowText{
@@ -851,7 +853,7 @@ var rowTexts = [...]rowText{
 	{"011111 TH:5 RA:5 RB:5 0001010110 /", "dcbf", 24, 417, 2, 0xfc0007fe, 0x7c0000ac, false},
 	{"011111 TH:5 RA:5 RB:5 1111110110 /", "dcbz", 24, 419, 2, 0xfc0007fe, 0x7c0007ec, false},
 	{"011111 /:4 1 RA:5 RB:5 1100000110 /", "copy", 24, 421, 2, 0xfc2007fe, 0x7c20060c, false},
-	{"011111 /:4 1 RA:5 RB:5 1110000110 1", "paste.", 24, 423, 3, 0xfc2007ff, 0x7c20070d, false},
+	{"011111 /:4 L RA:5 RB:5 1110000110 1", "paste.", 24, 423, 3, 0xfc0007ff, 0x7c00070d, false},
 	{"011111 /:15 1101000110 /", "cpabort", 24, 426, 0, 0xfc0007fe, 0x7c00068c, false},
 	{"011111 T /:2 STRM:2 RA:5 RB:5 0101010110 /", "dst", 25, 426, 2, 0xfc0007fe, 0x7c0002ac, false},
 	{"011111 T /:2 STRM:2 RA:5 RB:5 0101110110 /", "dstst", 25, 428, 2, 0xfc0007fe, 0x7c0002ec, false},
@@ -959,8 +961,8 @@ var rowTexts = [...]rowText{
 	{"011111 RS:5 RA:5 RB:5 0111111100 /", "cmpb", 29, 775, 3, 0xfc0007fe, 0x7c0003f8, false},
 	{"011111 RS:5 RA:5 RB:5 0000111011 /", "cntlzdm", 29, 778, 3, 0xfc0007fe, 0x7c000076, false},
 	{"011111 RS:5 RA:5 RB:5 1000111011 /", "cnttzdm", 29, 781, 3, 0xfc0007fe, 0x7c000476, false},
-	{"011111 RS:5 RA:5 RB:5 0010111100 /", "pdepd", 29, 784, 3, 0xfc0007fe, 0x7c000178, false},
-	{"011111 RS:5 RA:5 RB:5 0010011100 /", "pextd", 29, 787, 3, 0xfc0007fe, 0x7c000138, false},
+	{"011111 RS:5 RA:5 RB:5 0010011100 /", "pdepd", 29, 784, 3, 0xfc0007fe, 0x7c000138, false},
+	{"011111 RS:5 RA:5 RB:5 0010111100 /", "pextd", 29, 787, 3, 0xfc0007fe, 0x7c000178, false},
 	{"011111 RS:5 RA:5 RB:5 0011011100 /", "cfuged", 29, 790, 3, 0xfc0007fe, 0x7c0001b8, false},
 	{"011111 RT:5 RA:5 RB:5 / 001001010 /", "addg6s", 29, 793, 3, 0xfc0003fe, 0x7c000094, false},
 	{"010100 RS:5 RA:5 SH:5 MB:5 ME:5 Rc", "rlwimi", 30, 796, 3, 0xfc000000, 0x50000000, false},
@@ -1181,108 +1183,110 @@ var rowTexts = [...]rowText{
 	{"111111 FRT:5 FRA:5 FRB:5 xo:5 0011 xo2 Rc", "mtfs*, mffs*, fmrg*", 39, 1419, 6, 0xfc00003c, 0xfc00000c, false},
 	{"111111 FRT:5 FRA:5 FRB:5 xo:5 01 xo2:3 Rc", "floating point (X-form)", 39, 1425, 6, 0xfc000030, 0xfc000010, false},
 	{"111011 FRT:5 FRA:5 FRB:5 xo:5 0001 xo2 Rc", "decimal, long", 40, 1431, 6, 0xfc00003c, 0xec000004, false},
-	{"111111 FRTp:5 FRAp:5 FRBp:5 xo:5 0001 xo2 Rc", "decimal, extended", 40, 1437, 6, 0xfc00003c, 0xfc000004, false},
-	{"111111 VRT:5 VRA:5 VRB:5 xo:5 0010 xo2 RO", "quad precision", 41, 1443, 7, 0xfc00003c, 0xfc000008, false},
-	{"111100 RT:5 00000 B:5 101011011 BX /", "xsxexpdp", 41, 1450, 2, 0xfc1f07fc, 0xf000056c, false},
-	{"111100 RT:5 00001 B:5 101011011 BX /", "xsxsigdp", 41, 1452, 2, 0xfc1f07fc, 0xf001056c, false},
-	{"111100 T:5 RA:5 RB:5 1110010110 TX", "xsiexpdp", 41, 1454, 3, 0xfc0007fe, 0xf000072c, false},
-	{"111100 T:5 IMM:5 VRB:5 1110010100 TX", "xxgenpcvbm", 41, 1457, 2, 0xfc0007fe, 0xf0000728, false},
-	{"111100 T:5 IMM:5 VRB:5 1110010101 TX", "xxgenpcvhm", 41, 1459, 2, 0xfc0007fe, 0xf000072a, false},
-	{"111100 T:5 IMM:5 VRB:5 1110110100 TX", "xxgenpcvwm", 41, 1461, 2, 0xfc0007fe, 0xf0000768, false},
-	{"111100 T:5 IMM:5 VRB:5 1110110101 TX", "xxgenpcvdm", 41, 1463, 2, 0xfc0007fe, 0xf000076a, false},
-	{"111100 T:5 A:5 B:5 C:5 11 CX AX BX TX", "xxsel", 41, 1465, 4, 0xfc000030, 0xf0000030, false},
-	{"111100 T:5 A:5 B:5 xo:8 AX BX TX", "vector-scalar", 41, 1469, 7, 0xfc000000, 0xf0000000, false},
-	{"111011 AT:3 /:2 A:5 B:5 xo:2 11101 xo2 AX BX /", "xvf64ger*", 42, 1476, 6, 0xfc0001f0, 0xec0001d0, false},
-	{"111011 AT:3 /:2 A:5 B:5 xo:5 01 xo2 AX BX /", "xv*ger*", 42, 1482, 6, 0xfc000030, 0xec000010, false},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 001110 RT:5 RA:5 d1:16", "paddi", 43, 1488, 2, 0xff900000fc000000, 0x600000038000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 001110 RT:5 00000 d1:16", "paddi R=1", 43, 1490, 1, 0xff900000fc1f0000, 0x610000038000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 100010 RT:5 RA:5 d1:16", "plbz", 43, 1491, 2, 0xff900000fc000000, 0x600000088000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 100010 RT:5 00000 d1:16", "plbz R=1", 43, 1493, 1, 0xff900000fc1f0000, 0x610000088000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 101000 RT:5 RA:5 d1:16", "plhz", 43, 1494, 2, 0xff900000fc000000, 0x6000000a0000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 101000 RT:5 00000 d1:16", "plhz R=1", 43, 1496, 1, 0xff900000fc1f0000, 0x6100000a0000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 101010 RT:5 RA:5 d1:16", "plha", 43, 1497, 2, 0xff900000fc000000, 0x6000000a8000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 101010 RT:5 00000 d1:16", "plha R=1", 43, 1499, 1, 0xff900000fc1f0000, 0x6100000a8000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 100000 RT:5 RA:5 d1:16", "plwz", 43, 1500, 2, 0xff900000fc000000, 0x600000080000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 100000 RT:5 00000 d1:16", "plwz R=1", 43, 1502, 1, 0xff900000fc1f0000, 0x610000080000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 100110 RS:5 RA:5 d1:16", "pstb", 43, 1503, 2, 0xff900000fc000000, 0x600000098000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 100110 RS:5 00000 d1:16", "pstb R=1", 43, 1505, 1, 0xff900000fc1f0000, 0x610000098000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 101100 RS:5 RA:5 d1:16", "psth", 43, 1506, 2, 0xff900000fc000000, 0x6000000b0000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 101100 RS:5 00000 d1:16", "psth R=1", 43, 1508, 1, 0xff900000fc1f0000, 0x6100000b0000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 100100 RS:5 RA:5 d1:16", "pstw", 43, 1509, 2, 0xff900000fc000000, 0x600000090000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 100100 RS:5 00000 d1:16", "pstw R=1", 43, 1511, 1, 0xff900000fc1f0000, 0x610000090000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 101001 RT:5 RA:5 d1:16", "plwa", 43, 1512, 2, 0xff900000fc000000, 0x4000000a4000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 101001 RT:5 00000 d1:16", "plwa R=1", 43, 1514, 1, 0xff900000fc1f0000, 0x4100000a4000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 111001 RT:5 RA:5 d1:16", "pld", 43, 1515, 2, 0xff900000fc000000, 0x4000000e4000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 111001 RT:5 00000 d1:16", "pld R=1", 43, 1517, 1, 0xff900000fc1f0000, 0x4100000e4000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 111101 RS:5 RA:5 d1:16", "pstd", 43, 1518, 2, 0xff900000fc000000, 0x4000000f4000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 111101 RS:5 00000 d1:16", "pstd R=1", 43, 1520, 1, 0xff900000fc1f0000, 0x4100000f4000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 111000 RTp:5 RA:5 d1:16", "plq", 43, 1521, 2, 0xff900000fc000000, 0x4000000e0000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 111000 RTp:5 00000 d1:16", "plq R=1", 43, 1523, 1, 0xff900000fc1f0000, 0x4100000e0000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 111100 RSp:5 RA:5 d1:16", "pstq", 43, 1524, 2, 0xff900000fc000000, 0x4000000f0000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 111100 RSp:5 00000 d1:16", "pstq R=1", 43, 1526, 1, 0xff900000fc1f0000, 0x4100000f0000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 110000 FRT:5 RA:5 d1:16", "plfs", 44, 1527, 2, 0xff900000fc000000, 0x6000000c0000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 110000 FRT:5 00000 d1:16", "plfs R=1", 44, 1529, 1, 0xff900000fc1f0000, 0x6100000c0000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 110010 FRT:5 RA:5 d1:16", "plfd", 44, 1530, 2, 0xff900000fc000000, 0x6000000c8000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 110010 FRT:5 00000 d1:16", "plfd R=1", 44, 1532, 1, 0xff900000fc1f0000, 0x6100000c8000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 110100 FRS:5 RA:5 d1:16", "pstfs", 44, 1533, 2, 0xff900000fc000000, 0x6000000d0000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 110100 FRS:5 00000 d1:16", "pstfs R=1", 44, 1535, 1, 0xff900000fc1f0000, 0x6100000d0000000, true},
-	{"000001 10 0 /:2 0 /:2 d0:18 | 110110 FRS:5 RA:5 d1:16", "pstfd", 44, 1536, 2, 0xff900000fc000000, 0x6000000d8000000, true},
-	{"000001 10 0 /:2 1 /:2 d0:18 | 110110 FRS:5 00000 d1:16", "pstfd R=1", 44, 1538, 1, 0xff900000fc1f0000, 0x6100000d8000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 101010 VRT:5 RA:5 d1:16", "plxsd", 45, 1539, 2, 0xff900000fc000000, 0x4000000a8000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 101010 VRT:5 00000 d1:16", "plxsd R=1", 45, 1541, 1, 0xff900000fc1f0000, 0x4100000a8000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 101011 VRT:5 RA:5 d1:16", "plxssp", 45, 1542, 2, 0xff900000fc000000, 0x4000000ac000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 101011 VRT:5 00000 d1:16", "plxssp R=1", 45, 1544, 1, 0xff900000fc1f0000, 0x4100000ac000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 101110 VRS:5 RA:5 d1:16", "pstxsd", 45, 1545, 2, 0xff900000fc000000, 0x4000000b8000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 101110 VRS:5 00000 d1:16", "pstxsd R=1", 45, 1547, 1, 0xff900000fc1f0000, 0x4100000b8000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 101111 VRS:5 RA:5 d1:16", "pstxssp", 45, 1548, 2, 0xff900000fc000000, 0x4000000bc000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 101111 VRS:5 00000 d1:16", "pstxssp R=1", 45, 1550, 1, 0xff900000fc1f0000, 0x4100000bc000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 11001 TX T:5 RA:5 d1:16", "plxv", 45, 1551, 2, 0xff900000f8000000, 0x4000000c8000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 11001 TX T:5 00000 d1:16", "plxv R=1", 45, 1553, 1, 0xff900000f81f0000, 0x4100000c8000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 11011 SX S:5 RA:5 d1:16", "pstxv", 45, 1554, 2, 0xff900000f8000000, 0x4000000d8000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 11011 SX S:5 00000 d1:16", "pstxv R=1", 45, 1556, 1, 0xff900000f81f0000, 0x4100000d8000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 111010 Tp:4 TX RA:5 d1:16", "plxvp", 45, 1557, 2, 0xff900000fc000000, 0x4000000e8000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 111010 Tp:4 TX 00000 d1:16", "plxvp R=1", 45, 1559, 1, 0xff900000fc1f0000, 0x4100000e8000000, true},
-	{"000001 00 0 /:2 0 /:2 d0:18 | 111110 Sp:4 SX RA:5 d1:16", "pstxvp", 45, 1560, 2, 0xff900000fc000000, 0x4000000f8000000, true},
-	{"000001 00 0 /:2 1 /:2 d0:18 | 111110 Sp:4 SX 00000 d1:16", "pstxvp R=1", 45, 1562, 1, 0xff900000fc1f0000, 0x4100000f8000000, true},
-	{"000001 01 0000 /:2 /:2 imm0:16 | 100000 T:5 000 IX TX imm1:16", "xxsplti32dx", 46, 1563, 2, 0xfff00000fc1c0000, 0x500000080000000, true},
-	{"000001 01 0000 /:2 /:2 imm0:16 | 100000 T:5 0010 TX imm1:16", "xxspltidp", 46, 1565, 1, 0xfff00000fc1e0000, 0x500000080040000, true},
-	{"000001 01 0000 /:2 /:2 imm0:16 | 100000 T:5 0011 TX imm1:16", "xxspltiw", 46, 1566, 1, 0xfff00000fc1e0000, 0x500000080060000, true},
-	{"000001 01 0000 /:2 /:2 /:16 | 100001 T:5 A:5 B:5 C:5 00 CX AX BX TX", "xxblendvb", 46, 1567, 4, 0xfff00000fc000030, 0x500000084000000, true},
-	{"000001 01 0000 /:2 /:2 /:16 | 100001 T:5 A:5 B:5 C:5 01 CX AX BX TX", "xxblendvh", 46, 1571, 4, 0xfff00000fc000030, 0x500000084000010, true},
-	{"000001 01 0000 /:2 /:2 /:16 | 100001 T:5 A:5 B:5 C:5 10 CX AX BX TX", "xxblendvw", 46, 1575, 4, 0xfff00000fc000030, 0x500000084000020, true},
-	{"000001 01 0000 /:2 /:2 /:16 | 100001 T:5 A:5 B:5 C:5 11 CX AX BX TX", "xxblendvd", 46, 1579, 4, 0xfff00000fc000030, 0x500000084000030, true},
-	{"000001 01 0000 /:2 /:2 /:13 UIM:3 | 100010 T:5 A:5 B:5 C:5 00 CX AX BX TX", "xxpermx", 46, 1583, 4, 0xfff00000fc000030, 0x500000088000000, true},
-	{"000001 01 0000 /:2 /:2 /:8 IMM:8 | 100010 T:5 A:5 B:5 C:5 01 CX AX BX TX", "xxeval", 46, 1587, 4, 0xfff00000fc000030, 0x500000088000010, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00100011 AX BX /", "pmxvi4ger8", 47, 1591, 6, 0xfff00000fc0007f8, 0x7900000ec000118, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00100010 AX BX /", "pmxvi4ger8pp", 47, 1597, 6, 0xfff00000fc0007f8, 0x7900000ec000110, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00000011 AX BX /", "pmxvi8ger4", 47, 1603, 6, 0xfff00000fc0007f8, 0x7900000ec000018, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00000010 AX BX /", "pmxvi8ger4pp", 47, 1609, 6, 0xfff00000fc0007f8, 0x7900000ec000010, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01100011 AX BX /", "pmxvi8ger4spp", 47, 1615, 6, 0xfff00000fc0007f8, 0x7900000ec000318, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01001011 AX BX /", "pmxvi16ger2", 47, 1621, 6, 0xfff00000fc0007f8, 0x7900000ec000258, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01101011 AX BX /", "pmxvi16ger2pp", 47, 1627, 6, 0xfff00000fc0007f8, 0x7900000ec000358, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00101011 AX BX /", "pmxvi16ger2s", 47, 1633, 6, 0xfff00000fc0007f8, 0x7900000ec000158, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00101010 AX BX /", "pmxvi16ger2spp", 47, 1639, 6, 0xfff00000fc0007f8, 0x7900000ec000150, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00010011 AX BX /", "pmxvf16ger2", 47, 1645, 6, 0xfff00000fc0007f8, 0x7900000ec000098, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00010010 AX BX /", "pmxvf16ger2pp", 47, 1651, 6, 0xfff00000fc0007f8, 0x7900000ec000090, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01010010 AX BX /", "pmxvf16ger2pn", 47, 1657, 6, 0xfff00000fc0007f8, 0x7900000ec000290, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 10010010 AX BX /", "pmxvf16ger2np", 47, 1663, 6, 0xfff00000fc0007f8, 0x7900000ec000490, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 11010010 AX BX /", "pmxvf16ger2nn", 47, 1669, 6, 0xfff00000fc0007f8, 0x7900000ec000690, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00110011 AX BX /", "pmxvbf16ger2", 47, 1675, 6, 0xfff00000fc0007f8, 0x7900000ec000198, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00110010 AX BX /", "pmxvbf16ger2pp", 47, 1681, 6, 0xfff00000fc0007f8, 0x7900000ec000190, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01110010 AX BX /", "pmxvbf16ger2pn", 47, 1687, 6, 0xfff00000fc0007f8, 0x7900000ec000390, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 10110010 AX BX /", "pmxvbf16ger2np", 47, 1693, 6, 0xfff00000fc0007f8, 0x7900000ec000590, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 11110010 AX BX /", "pmxvbf16ger2nn", 47, 1699, 6, 0xfff00000fc0007f8, 0x7900000ec000790, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00011011 AX BX /", "pmxvf32ger", 47, 1705, 6, 0xfff00000fc0007f8, 0x7900000ec0000d8, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00011010 AX BX /", "pmxvf32gerpp", 47, 1711, 6, 0xfff00000fc0007f8, 0x7900000ec0000d0, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01011010 AX BX /", "pmxvf32gerpn", 47, 1717, 6, 0xfff00000fc0007f8, 0x7900000ec0002d0, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 10011010 AX BX /", "pmxvf32gernp", 47, 1723, 6, 0xfff00000fc0007f8, 0x7900000ec0004d0, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 11011010 AX BX /", "pmxvf32gernn", 47, 1729, 6, 0xfff00000fc0007f8, 0x7900000ec0006d0, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00111011 AX BX /", "pmxvf64ger", 47, 1735, 6, 0xfff00000fc0007f8, 0x7900000ec0001d8, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00111010 AX BX /", "pmxvf64gerpp", 47, 1741, 6, 0xfff00000fc0007f8, 0x7900000ec0001d0, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01111010 AX BX /", "pmxvf64gerpn", 47, 1747, 6, 0xfff00000fc0007f8, 0x7900000ec0003d0, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 10111010 AX BX /", "pmxvf64gernp", 47, 1753, 6, 0xfff00000fc0007f8, 0x7900000ec0005d0, true},
-	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 11111010 AX BX /", "pmxvf64gernn", 47, 1759, 6, 0xfff00000fc0007f8, 0x7900000ec0007d0, true},
-	{"000001 11 0000 /:2 000000000000000000 | any:32", "pnop", 48, 1765, 0, 0xfff3ffff00000000, 0x700000000000000, true},
+	{"111111 FRTp:5 00000 VRB:5 1111100010 /", "dcffixqq", 40, 1437, 4, 0xfc1f07fe, 0xfc0007c4, false},
+	{"111111 VRT:5 00001 FRBp:5 1111100010 /", "dctfixqq", 40, 1441, 4, 0xfc1f07fe, 0xfc0107c4, false},
+	{"111111 FRTp:5 FRAp:5 FRBp:5 xo:5 0001 xo2 Rc", "decimal, extended", 40, 1445, 6, 0xfc00003c, 0xfc000004, false},
+	{"111111 VRT:5 VRA:5 VRB:5 xo:5 0010 xo2 RO", "quad precision (X-form)", 41, 1451, 7, 0xfc00003c, 0xfc000008, false},
+	{"111100 RT:5 00000 B:5 101011011 BX /", "xsxexpdp", 41, 1458, 2, 0xfc1f07fc, 0xf000056c, false},
+	{"111100 RT:5 00001 B:5 101011011 BX /", "xsxsigdp", 41, 1460, 2, 0xfc1f07fc, 0xf001056c, false},
+	{"111100 T:5 RA:5 RB:5 1110010110 TX", "xsiexpdp", 41, 1462, 3, 0xfc0007fe, 0xf000072c, false},
+	{"111100 T:5 IMM:5 VRB:5 1110010100 TX", "xxgenpcvbm", 41, 1465, 2, 0xfc0007fe, 0xf0000728, false},
+	{"111100 T:5 IMM:5 VRB:5 1110010101 TX", "xxgenpcvhm", 41, 1467, 2, 0xfc0007fe, 0xf000072a, false},
+	{"111100 T:5 IMM:5 VRB:5 1110110100 TX", "xxgenpcvwm", 41, 1469, 2, 0xfc0007fe, 0xf0000768, false},
+	{"111100 T:5 IMM:5 VRB:5 1110110101 TX", "xxgenpcvdm", 41, 1471, 2, 0xfc0007fe, 0xf000076a, false},
+	{"111100 T:5 A:5 B:5 C:5 11 CX AX BX TX", "xxsel", 41, 1473, 4, 0xfc000030, 0xf0000030, false},
+	{"111100 T:5 A:5 B:5 xo:8 AX BX TX", "vector-scalar (XX-forms)", 41, 1477, 7, 0xfc000000, 0xf0000000, false},
+	{"111011 AT:3 /:2 A:5 B:5 xo:2 11101 xo2 AX BX /", "xvf64ger*", 42, 1484, 6, 0xfc0001f0, 0xec0001d0, false},
+	{"111011 AT:3 /:2 A:5 B:5 xo:5 01 xo2 AX BX /", "xv*ger*", 42, 1490, 6, 0xfc000030, 0xec000010, false},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 001110 RT:5 RA:5 d1:16", "paddi", 43, 1496, 2, 0xff900000fc000000, 0x600000038000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 001110 RT:5 00000 d1:16", "paddi R=1", 43, 1498, 1, 0xff900000fc1f0000, 0x610000038000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 100010 RT:5 RA:5 d1:16", "plbz", 43, 1499, 2, 0xff900000fc000000, 0x600000088000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 100010 RT:5 00000 d1:16", "plbz R=1", 43, 1501, 1, 0xff900000fc1f0000, 0x610000088000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 101000 RT:5 RA:5 d1:16", "plhz", 43, 1502, 2, 0xff900000fc000000, 0x6000000a0000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 101000 RT:5 00000 d1:16", "plhz R=1", 43, 1504, 1, 0xff900000fc1f0000, 0x6100000a0000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 101010 RT:5 RA:5 d1:16", "plha", 43, 1505, 2, 0xff900000fc000000, 0x6000000a8000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 101010 RT:5 00000 d1:16", "plha R=1", 43, 1507, 1, 0xff900000fc1f0000, 0x6100000a8000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 100000 RT:5 RA:5 d1:16", "plwz", 43, 1508, 2, 0xff900000fc000000, 0x600000080000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 100000 RT:5 00000 d1:16", "plwz R=1", 43, 1510, 1, 0xff900000fc1f0000, 0x610000080000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 100110 RS:5 RA:5 d1:16", "pstb", 43, 1511, 2, 0xff900000fc000000, 0x600000098000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 100110 RS:5 00000 d1:16", "pstb R=1", 43, 1513, 1, 0xff900000fc1f0000, 0x610000098000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 101100 RS:5 RA:5 d1:16", "psth", 43, 1514, 2, 0xff900000fc000000, 0x6000000b0000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 101100 RS:5 00000 d1:16", "psth R=1", 43, 1516, 1, 0xff900000fc1f0000, 0x6100000b0000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 100100 RS:5 RA:5 d1:16", "pstw", 43, 1517, 2, 0xff900000fc000000, 0x600000090000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 100100 RS:5 00000 d1:16", "pstw R=1", 43, 1519, 1, 0xff900000fc1f0000, 0x610000090000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 101001 RT:5 RA:5 d1:16", "plwa", 43, 1520, 2, 0xff900000fc000000, 0x4000000a4000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 101001 RT:5 00000 d1:16", "plwa R=1", 43, 1522, 1, 0xff900000fc1f0000, 0x4100000a4000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 111001 RT:5 RA:5 d1:16", "pld", 43, 1523, 2, 0xff900000fc000000, 0x4000000e4000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 111001 RT:5 00000 d1:16", "pld R=1", 43, 1525, 1, 0xff900000fc1f0000, 0x4100000e4000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 111101 RS:5 RA:5 d1:16", "pstd", 43, 1526, 2, 0xff900000fc000000, 0x4000000f4000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 111101 RS:5 00000 d1:16", "pstd R=1", 43, 1528, 1, 0xff900000fc1f0000, 0x4100000f4000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 111000 RTp:5 RA:5 d1:16", "plq", 43, 1529, 2, 0xff900000fc000000, 0x4000000e0000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 111000 RTp:5 00000 d1:16", "plq R=1", 43, 1531, 1, 0xff900000fc1f0000, 0x4100000e0000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 111100 RSp:5 RA:5 d1:16", "pstq", 43, 1532, 2, 0xff900000fc000000, 0x4000000f0000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 111100 RSp:5 00000 d1:16", "pstq R=1", 43, 1534, 1, 0xff900000fc1f0000, 0x4100000f0000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 110000 FRT:5 RA:5 d1:16", "plfs", 44, 1535, 2, 0xff900000fc000000, 0x6000000c0000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 110000 FRT:5 00000 d1:16", "plfs R=1", 44, 1537, 1, 0xff900000fc1f0000, 0x6100000c0000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 110010 FRT:5 RA:5 d1:16", "plfd", 44, 1538, 2, 0xff900000fc000000, 0x6000000c8000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 110010 FRT:5 00000 d1:16", "plfd R=1", 44, 1540, 1, 0xff900000fc1f0000, 0x6100000c8000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 110100 FRS:5 RA:5 d1:16", "pstfs", 44, 1541, 2, 0xff900000fc000000, 0x6000000d0000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 110100 FRS:5 00000 d1:16", "pstfs R=1", 44, 1543, 1, 0xff900000fc1f0000, 0x6100000d0000000, true},
+	{"000001 10 0 /:2 0 /:2 d0:18 | 110110 FRS:5 RA:5 d1:16", "pstfd", 44, 1544, 2, 0xff900000fc000000, 0x6000000d8000000, true},
+	{"000001 10 0 /:2 1 /:2 d0:18 | 110110 FRS:5 00000 d1:16", "pstfd R=1", 44, 1546, 1, 0xff900000fc1f0000, 0x6100000d8000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 101010 VRT:5 RA:5 d1:16", "plxsd", 45, 1547, 2, 0xff900000fc000000, 0x4000000a8000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 101010 VRT:5 00000 d1:16", "plxsd R=1", 45, 1549, 1, 0xff900000fc1f0000, 0x4100000a8000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 101011 VRT:5 RA:5 d1:16", "plxssp", 45, 1550, 2, 0xff900000fc000000, 0x4000000ac000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 101011 VRT:5 00000 d1:16", "plxssp R=1", 45, 1552, 1, 0xff900000fc1f0000, 0x4100000ac000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 101110 VRS:5 RA:5 d1:16", "pstxsd", 45, 1553, 2, 0xff900000fc000000, 0x4000000b8000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 101110 VRS:5 00000 d1:16", "pstxsd R=1", 45, 1555, 1, 0xff900000fc1f0000, 0x4100000b8000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 101111 VRS:5 RA:5 d1:16", "pstxssp", 45, 1556, 2, 0xff900000fc000000, 0x4000000bc000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 101111 VRS:5 00000 d1:16", "pstxssp R=1", 45, 1558, 1, 0xff900000fc1f0000, 0x4100000bc000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 11001 TX T:5 RA:5 d1:16", "plxv", 45, 1559, 2, 0xff900000f8000000, 0x4000000c8000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 11001 TX T:5 00000 d1:16", "plxv R=1", 45, 1561, 1, 0xff900000f81f0000, 0x4100000c8000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 11011 SX S:5 RA:5 d1:16", "pstxv", 45, 1562, 2, 0xff900000f8000000, 0x4000000d8000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 11011 SX S:5 00000 d1:16", "pstxv R=1", 45, 1564, 1, 0xff900000f81f0000, 0x4100000d8000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 111010 Tp:4 TX RA:5 d1:16", "plxvp", 45, 1565, 2, 0xff900000fc000000, 0x4000000e8000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 111010 Tp:4 TX 00000 d1:16", "plxvp R=1", 45, 1567, 1, 0xff900000fc1f0000, 0x4100000e8000000, true},
+	{"000001 00 0 /:2 0 /:2 d0:18 | 111110 Sp:4 SX RA:5 d1:16", "pstxvp", 45, 1568, 2, 0xff900000fc000000, 0x4000000f8000000, true},
+	{"000001 00 0 /:2 1 /:2 d0:18 | 111110 Sp:4 SX 00000 d1:16", "pstxvp R=1", 45, 1570, 1, 0xff900000fc1f0000, 0x4100000f8000000, true},
+	{"000001 01 0000 /:2 /:2 imm0:16 | 100000 T:5 000 IX TX imm1:16", "xxsplti32dx", 46, 1571, 2, 0xfff00000fc1c0000, 0x500000080000000, true},
+	{"000001 01 0000 /:2 /:2 imm0:16 | 100000 T:5 0010 TX imm1:16", "xxspltidp", 46, 1573, 1, 0xfff00000fc1e0000, 0x500000080040000, true},
+	{"000001 01 0000 /:2 /:2 imm0:16 | 100000 T:5 0011 TX imm1:16", "xxspltiw", 46, 1574, 1, 0xfff00000fc1e0000, 0x500000080060000, true},
+	{"000001 01 0000 /:2 /:2 /:16 | 100001 T:5 A:5 B:5 C:5 00 CX AX BX TX", "xxblendvb", 46, 1575, 4, 0xfff00000fc000030, 0x500000084000000, true},
+	{"000001 01 0000 /:2 /:2 /:16 | 100001 T:5 A:5 B:5 C:5 01 CX AX BX TX", "xxblendvh", 46, 1579, 4, 0xfff00000fc000030, 0x500000084000010, true},
+	{"000001 01 0000 /:2 /:2 /:16 | 100001 T:5 A:5 B:5 C:5 10 CX AX BX TX", "xxblendvw", 46, 1583, 4, 0xfff00000fc000030, 0x500000084000020, true},
+	{"000001 01 0000 /:2 /:2 /:16 | 100001 T:5 A:5 B:5 C:5 11 CX AX BX TX", "xxblendvd", 46, 1587, 4, 0xfff00000fc000030, 0x500000084000030, true},
+	{"000001 01 0000 /:2 /:2 /:13 UIM:3 | 100010 T:5 A:5 B:5 C:5 00 CX AX BX TX", "xxpermx", 46, 1591, 4, 0xfff00000fc000030, 0x500000088000000, true},
+	{"000001 01 0000 /:2 /:2 /:8 IMM:8 | 100010 T:5 A:5 B:5 C:5 01 CX AX BX TX", "xxeval", 46, 1595, 4, 0xfff00000fc000030, 0x500000088000010, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00100011 AX BX /", "pmxvi4ger8", 47, 1599, 6, 0xfff00000fc0007f8, 0x7900000ec000118, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00100010 AX BX /", "pmxvi4ger8pp", 47, 1605, 6, 0xfff00000fc0007f8, 0x7900000ec000110, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00000011 AX BX /", "pmxvi8ger4", 47, 1611, 6, 0xfff00000fc0007f8, 0x7900000ec000018, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00000010 AX BX /", "pmxvi8ger4pp", 47, 1617, 6, 0xfff00000fc0007f8, 0x7900000ec000010, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01100011 AX BX /", "pmxvi8ger4spp", 47, 1623, 6, 0xfff00000fc0007f8, 0x7900000ec000318, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01001011 AX BX /", "pmxvi16ger2", 47, 1629, 6, 0xfff00000fc0007f8, 0x7900000ec000258, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01101011 AX BX /", "pmxvi16ger2pp", 47, 1635, 6, 0xfff00000fc0007f8, 0x7900000ec000358, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00101011 AX BX /", "pmxvi16ger2s", 47, 1641, 6, 0xfff00000fc0007f8, 0x7900000ec000158, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00101010 AX BX /", "pmxvi16ger2spp", 47, 1647, 6, 0xfff00000fc0007f8, 0x7900000ec000150, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00010011 AX BX /", "pmxvf16ger2", 47, 1653, 6, 0xfff00000fc0007f8, 0x7900000ec000098, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00010010 AX BX /", "pmxvf16ger2pp", 47, 1659, 6, 0xfff00000fc0007f8, 0x7900000ec000090, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 10010010 AX BX /", "pmxvf16ger2pn", 47, 1665, 6, 0xfff00000fc0007f8, 0x7900000ec000490, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01010010 AX BX /", "pmxvf16ger2np", 47, 1671, 6, 0xfff00000fc0007f8, 0x7900000ec000290, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 11010010 AX BX /", "pmxvf16ger2nn", 47, 1677, 6, 0xfff00000fc0007f8, 0x7900000ec000690, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00110011 AX BX /", "pmxvbf16ger2", 47, 1683, 6, 0xfff00000fc0007f8, 0x7900000ec000198, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00110010 AX BX /", "pmxvbf16ger2pp", 47, 1689, 6, 0xfff00000fc0007f8, 0x7900000ec000190, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 10110010 AX BX /", "pmxvbf16ger2pn", 47, 1695, 6, 0xfff00000fc0007f8, 0x7900000ec000590, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01110010 AX BX /", "pmxvbf16ger2np", 47, 1701, 6, 0xfff00000fc0007f8, 0x7900000ec000390, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 11110010 AX BX /", "pmxvbf16ger2nn", 47, 1707, 6, 0xfff00000fc0007f8, 0x7900000ec000790, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00011011 AX BX /", "pmxvf32ger", 47, 1713, 6, 0xfff00000fc0007f8, 0x7900000ec0000d8, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00011010 AX BX /", "pmxvf32gerpp", 47, 1719, 6, 0xfff00000fc0007f8, 0x7900000ec0000d0, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 10011010 AX BX /", "pmxvf32gerpn", 47, 1725, 6, 0xfff00000fc0007f8, 0x7900000ec0004d0, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01011010 AX BX /", "pmxvf32gernp", 47, 1731, 6, 0xfff00000fc0007f8, 0x7900000ec0002d0, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 11011010 AX BX /", "pmxvf32gernn", 47, 1737, 6, 0xfff00000fc0007f8, 0x7900000ec0006d0, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00111011 AX BX /", "pmxvf64ger", 47, 1743, 6, 0xfff00000fc0007f8, 0x7900000ec0001d8, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 00111010 AX BX /", "pmxvf64gerpp", 47, 1749, 6, 0xfff00000fc0007f8, 0x7900000ec0001d0, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 10111010 AX BX /", "pmxvf64gerpn", 47, 1755, 6, 0xfff00000fc0007f8, 0x7900000ec0005d0, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 01111010 AX BX /", "pmxvf64gernp", 47, 1761, 6, 0xfff00000fc0007f8, 0x7900000ec0003d0, true},
+	{"000001 11 1001 /:2 /:2 PMSK:8 XMSK:4 YMSK:4 | 111011 AT:3 /:2 A:5 B:5 11111010 AX BX /", "pmxvf64gernn", 47, 1767, 6, 0xfff00000fc0007f8, 0x7900000ec0007d0, true},
+	{"000001 11 0000 /:2 000000000000000000 | any:32", "pnop", 48, 1773, 0, 0xfff3ffff00000000, 0x700000000000000, true},
 }
 
 var rowSources = [...]string{
@@ -1457,35 +1461,35 @@ var operands = [...]uint32{
 	0x1e40000, 0x1e40003, 0x70, 0x153b, 0xb38, 0x1e40000, 0x1e40003, 0x70, 0x153b, 0x1038, 0xb38, 0x638,
 	0x1e40000, 0x1e40003, 0x70, 0x153b, 0x1038, 0xb38, 0x638, 0x1e40000, 0x1e40003, 0x70, 0x1038, 0xb38,
 	0x1e40000, 0x1e40003, 0x1000003, 0x153b, 0x1038, 0xb38, 0x1e40000, 0x1e40003, 0x70, 0x153b, 0x1038, 0xb38,
-	0x1e40000, 0x1e40003, 0x70, 0x153b, 0x1038, 0xb38, 0x1e40000, 0x1e40003, 0x1000003, 0x1543, 0x1040, 0xb40,
-	0x1e40000, 0x1e40003, 0x1000003, 0x1548, 0x154b, 0x1048, 0xb48, 0x1e40000, 0x1e40003, 0x1000003, 0x1509, 0x2b50,
-	0x1509, 0x2b50, 0x1553, 0x1008, 0xb08, 0x1551, 0xb48, 0x1551, 0xb48, 0x1551, 0xb48, 0x1551,
-	0xb48, 0x1551, 0x5050, 0x2b50, 0x6650, 0x1550, 0x1553, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1000003,
-	0x1768, 0x176b, 0x5060, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003,
-	0x1509, 0x1010, 0x1509, 0x1509, 0x1010, 0x1509, 0x1509, 0x1010, 0x1509, 0x1509, 0x1010, 0x1509,
-	0x1509, 0x1010, 0x1509, 0x1508, 0x1010, 0x1508, 0x1508, 0x1010, 0x1508, 0x1508, 0x1010, 0x1508,
-	0x1509, 0x1010, 0x1509, 0x1509, 0x1010, 0x1509, 0x1508, 0x1010, 0x1508, 0x1519, 0x1010, 0x1519,
-	0x1518, 0x1010, 0x1518, 0x153b, 0x1010, 0x153b, 0x153b, 0x1010, 0x153b, 0x1538, 0x1010, 0x1538,
-	0x1538, 0x1010, 0x1538, 0x154b, 0x1010, 0x154b, 0x154b, 0x1010, 0x154b, 0x1548, 0x1010, 0x1548,
-	0x1548, 0x1010, 0x1548, 0x35551, 0x1010, 0x35551, 0x35550, 0x1010, 0x35550, 0x2b659, 0x1010, 0x2b659,
-	0x2b658, 0x1010, 0x2b658, 0x21550, 0x21553, 0x21551, 0x21551, 0x1551, 0x5050, 0x2b50, 0x6650, 0x1551,
+	0x1e40000, 0x1e40003, 0x70, 0x153b, 0x1038, 0xb38, 0x1e40000, 0x1e40003, 0x1000003, 0x1543, 0xb48, 0x1e40000,
+	0x1e40003, 0x154b, 0xb40, 0x1e40000, 0x1e40003, 0x1543, 0x1040, 0xb40, 0x1e40000, 0x1e40003, 0x1000003, 0x1548,
+	0x154b, 0x1048, 0xb48, 0x1e40000, 0x1e40003, 0x1000003, 0x1509, 0x2b50, 0x1509, 0x2b50, 0x1553, 0x1008,
+	0xb08, 0x1551, 0xb48, 0x1551, 0xb48, 0x1551, 0xb48, 0x1551, 0xb48, 0x1551, 0x5050, 0x2b50,
+	0x6650, 0x1550, 0x1553, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1000003, 0x1768, 0x176b, 0x5060, 0x2b50,
+	0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1509, 0x1010, 0x1509, 0x1509,
+	0x1010, 0x1509, 0x1509, 0x1010, 0x1509, 0x1509, 0x1010, 0x1509, 0x1509, 0x1010, 0x1509, 0x1508,
+	0x1010, 0x1508, 0x1508, 0x1010, 0x1508, 0x1508, 0x1010, 0x1508, 0x1509, 0x1010, 0x1509, 0x1509,
+	0x1010, 0x1509, 0x1508, 0x1010, 0x1508, 0x1519, 0x1010, 0x1519, 0x1518, 0x1010, 0x1518, 0x153b,
+	0x1010, 0x153b, 0x153b, 0x1010, 0x153b, 0x1538, 0x1010, 0x1538, 0x1538, 0x1010, 0x1538, 0x154b,
+	0x1010, 0x154b, 0x154b, 0x1010, 0x154b, 0x1548, 0x1010, 0x1548, 0x1548, 0x1010, 0x1548, 0x35551,
+	0x1010, 0x35551, 0x35550, 0x1010, 0x35550, 0x2b659, 0x1010, 0x2b659, 0x2b658, 0x1010, 0x2b658, 0x21550,
+	0x21553, 0x21551, 0x21551, 0x1551, 0x5050, 0x2b50, 0x6650, 0x1551, 0x5050, 0x2b50, 0x6650, 0x1551,
 	0x5050, 0x2b50, 0x6650, 0x1551, 0x5050, 0x2b50, 0x6650, 0x1551, 0x5050, 0x2b50, 0x6650, 0x1551,
-	0x5050, 0x2b50, 0x6650, 0x1551, 0x5050, 0x2b50, 0x6650, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5060, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5060, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5060, 0x2b50, 0x1e40000,
-	0x1e40003, 0x1768, 0x176b, 0x5060, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5060, 0x2b50, 0x1e40000,
-	0x1e40003,
+	0x5050, 0x2b50, 0x6650, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5050,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5060, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5060,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5060, 0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5060,
+	0x2b50, 0x1e40000, 0x1e40003, 0x1768, 0x176b, 0x5060, 0x2b50, 0x1e40000, 0x1e40003,
 }
 
 // opcodes by primary opcode: where its leaves are, and which bits select one.
@@ -1553,7 +1557,7 @@ var opcodes = [64]opcode{
 	{7263, 1, 0x3ff},
 	{8287, 0, 0x7},
 	{8295, 0, 0x3},
-	{8299, 2, 0xf},
+	{8299, 1, 0x3ff},
 }
 
 // leaves are places in candidates.
@@ -1903,8 +1907,50 @@ var leaves = [...]uint16{
 	998, 998, 998, 1016, 1019, 998, 998, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 998, 998, 998, 998, 998, 998, 998, 998, 998,
 	998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 998,
 	998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 998, 1000,
-	1000, 1000, 1000, 1000, 1000, 1000, 1000, 1022, 1024, 1026, 1028, 1022, 1030, 1026, 1028, 1032, 1034, 1036, 2, 1038, 1040, 1042, 1044, 1046,
-	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1000, 1000, 1000, 1000, 1000, 1000, 1000, 1022, 1024, 1026, 1028, 1022, 1030, 1026, 1028, 1032, 1034, 1036, 2, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046,
+	1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1038, 2, 1040, 1040, 1042,
+	1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1038, 2, 1050, 1040, 1042, 1042, 1044, 1044, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1046, 1048, 1048, 1048, 1048, 1048,
+	1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048, 1048,
 }
 
 var candidates = [...]candidate{
@@ -2332,7 +2378,7 @@ var candidates = [...]candidate{
 	{0, 0, 0},
 	{0xfc0007fe, 0x7c000136, 304},
 	{0, 0, 0},
-	{0xfc0007fe, 0x7c000138, 314},
+	{0xfc0007fe, 0x7c000138, 313},
 	{0, 0, 0},
 	{0xfc0007fe, 0x7c00014e, 420},
 	{0, 0, 0},
@@ -2361,7 +2407,7 @@ var candidates = [...]candidate{
 	{0, 0, 0},
 	{0xfc0007fe, 0x7c000176, 305},
 	{0, 0, 0},
-	{0xfc0007fe, 0x7c000178, 313},
+	{0xfc0007fe, 0x7c000178, 314},
 	{0, 0, 0},
 	{0xfc0007fe, 0x7c000180, 265},
 	{0, 0, 0},
@@ -2781,7 +2827,7 @@ var candidates = [...]candidate{
 	{0, 0, 0},
 	{0xfc0007fc, 0x7c0006f4, 330},
 	{0, 0, 0},
-	{0xfc2007ff, 0x7c20070d, 205},
+	{0xfc0007ff, 0x7c00070d, 205},
 	{0, 0, 0},
 	{0xfc0007fe, 0x7c000718, 457},
 	{0, 0, 0},
@@ -2893,42 +2939,42 @@ var candidates = [...]candidate{
 	{0, 0, 0},
 	{0xfc00003c, 0xec000004, 534},
 	{0, 0, 0},
-	{0xfc000030, 0xec000010, 547},
+	{0xfc000030, 0xec000010, 549},
 	{0, 0, 0},
 	{0xfc000020, 0xec000020, 529},
 	{0, 0, 0},
-	{0xfc0001f0, 0xec0001d0, 546},
-	{0xfc000030, 0xec000010, 547},
+	{0xfc0001f0, 0xec0001d0, 548},
+	{0xfc000030, 0xec000010, 549},
 	{0, 0, 0},
 	{0xfc0007fe, 0xec00069c, 527},
-	{0xfc000030, 0xec000010, 547},
+	{0xfc000030, 0xec000010, 549},
 	{0, 0, 0},
 	{0xfc0007fe, 0xec00079c, 528},
-	{0xfc000030, 0xec000010, 547},
+	{0xfc000030, 0xec000010, 549},
 	{0, 0, 0},
-	{0xfc000000, 0xf0000000, 545},
+	{0xfc000000, 0xf0000000, 547},
 	{0, 0, 0},
-	{0xfc000030, 0xf0000030, 544},
-	{0xfc000000, 0xf0000000, 545},
+	{0xfc000030, 0xf0000030, 546},
+	{0xfc000000, 0xf0000000, 547},
 	{0, 0, 0},
-	{0xfc1f07fc, 0xf000056c, 537},
-	{0xfc1f07fc, 0xf001056c, 538},
-	{0xfc000000, 0xf0000000, 545},
+	{0xfc1f07fc, 0xf000056c, 539},
+	{0xfc1f07fc, 0xf001056c, 540},
+	{0xfc000000, 0xf0000000, 547},
 	{0, 0, 0},
-	{0xfc0007fe, 0xf0000728, 540},
-	{0xfc000000, 0xf0000000, 545},
+	{0xfc0007fe, 0xf0000728, 542},
+	{0xfc000000, 0xf0000000, 547},
 	{0, 0, 0},
-	{0xfc0007fe, 0xf000072a, 541},
-	{0xfc000000, 0xf0000000, 545},
+	{0xfc0007fe, 0xf000072a, 543},
+	{0xfc000000, 0xf0000000, 547},
 	{0, 0, 0},
-	{0xfc0007fe, 0xf000072c, 539},
-	{0xfc000000, 0xf0000000, 545},
+	{0xfc0007fe, 0xf000072c, 541},
+	{0xfc000000, 0xf0000000, 547},
 	{0, 0, 0},
-	{0xfc0007fe, 0xf0000768, 542},
-	{0xfc000000, 0xf0000000, 545},
+	{0xfc0007fe, 0xf0000768, 544},
+	{0xfc000000, 0xf0000000, 547},
 	{0, 0, 0},
-	{0xfc0007fe, 0xf000076a, 543},
-	{0xfc000000, 0xf0000000, 545},
+	{0xfc0007fe, 0xf000076a, 545},
+	{0xfc000000, 0xf0000000, 547},
 	{0, 0, 0},
 	{0xfc000003, 0xf4000000, 409},
 	{0, 0, 0},
@@ -2948,15 +2994,19 @@ var candidates = [...]candidate{
 	{0, 0, 0},
 	{0xfc00003e, 0xfc000000, 531},
 	{0, 0, 0},
-	{0xfc00003c, 0xfc000004, 535},
+	{0xfc00003c, 0xfc000004, 537},
 	{0, 0, 0},
-	{0xfc00003c, 0xfc000008, 536},
+	{0xfc00003c, 0xfc000008, 538},
 	{0, 0, 0},
 	{0xfc00003c, 0xfc00000c, 532},
 	{0, 0, 0},
 	{0xfc000030, 0xfc000010, 533},
 	{0, 0, 0},
 	{0xfc000020, 0xfc000020, 530},
+	{0, 0, 0},
+	{0xfc1f07fe, 0xfc0007c4, 535},
+	{0xfc1f07fe, 0xfc0107c4, 536},
+	{0xfc00003c, 0xfc000004, 537},
 	{0, 0, 0},
 }
 
@@ -2977,109 +3027,109 @@ var pairLeaves = [256]uint16{
 
 var pairs = [...]pair{
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000a4000000, 564},
-	{0xff900000fc1f0000, 0x4100000a4000000, 565},
+	{0xff900000fc000000, 0x4000000a4000000, 566},
+	{0xff900000fc1f0000, 0x4100000a4000000, 567},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000a8000000, 582},
-	{0xff900000fc1f0000, 0x4100000a8000000, 583},
+	{0xff900000fc000000, 0x4000000a8000000, 584},
+	{0xff900000fc1f0000, 0x4100000a8000000, 585},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000ac000000, 584},
-	{0xff900000fc1f0000, 0x4100000ac000000, 585},
+	{0xff900000fc000000, 0x4000000ac000000, 586},
+	{0xff900000fc1f0000, 0x4100000ac000000, 587},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000b8000000, 586},
-	{0xff900000fc1f0000, 0x4100000b8000000, 587},
+	{0xff900000fc000000, 0x4000000b8000000, 588},
+	{0xff900000fc1f0000, 0x4100000b8000000, 589},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000bc000000, 588},
-	{0xff900000fc1f0000, 0x4100000bc000000, 589},
+	{0xff900000fc000000, 0x4000000bc000000, 590},
+	{0xff900000fc1f0000, 0x4100000bc000000, 591},
 	{0, 0, 0},
-	{0xff900000f8000000, 0x4000000c8000000, 590},
-	{0xff900000f81f0000, 0x4100000c8000000, 591},
+	{0xff900000f8000000, 0x4000000c8000000, 592},
+	{0xff900000f81f0000, 0x4100000c8000000, 593},
 	{0, 0, 0},
-	{0xff900000f8000000, 0x4000000d8000000, 592},
-	{0xff900000f81f0000, 0x4100000d8000000, 593},
+	{0xff900000f8000000, 0x4000000d8000000, 594},
+	{0xff900000f81f0000, 0x4100000d8000000, 595},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000e0000000, 570},
-	{0xff900000fc1f0000, 0x4100000e0000000, 571},
+	{0xff900000fc000000, 0x4000000e0000000, 572},
+	{0xff900000fc1f0000, 0x4100000e0000000, 573},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000e4000000, 566},
-	{0xff900000fc1f0000, 0x4100000e4000000, 567},
+	{0xff900000fc000000, 0x4000000e4000000, 568},
+	{0xff900000fc1f0000, 0x4100000e4000000, 569},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000e8000000, 594},
-	{0xff900000fc1f0000, 0x4100000e8000000, 595},
+	{0xff900000fc000000, 0x4000000e8000000, 596},
+	{0xff900000fc1f0000, 0x4100000e8000000, 597},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000f0000000, 572},
-	{0xff900000fc1f0000, 0x4100000f0000000, 573},
+	{0xff900000fc000000, 0x4000000f0000000, 574},
+	{0xff900000fc1f0000, 0x4100000f0000000, 575},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000f4000000, 568},
-	{0xff900000fc1f0000, 0x4100000f4000000, 569},
+	{0xff900000fc000000, 0x4000000f4000000, 570},
+	{0xff900000fc1f0000, 0x4100000f4000000, 571},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x4000000f8000000, 596},
-	{0xff900000fc1f0000, 0x4100000f8000000, 597},
+	{0xff900000fc000000, 0x4000000f8000000, 598},
+	{0xff900000fc1f0000, 0x4100000f8000000, 599},
 	{0, 0, 0},
-	{0xfff00000fc1c0000, 0x500000080000000, 598},
-	{0xfff00000fc1e0000, 0x500000080040000, 599},
-	{0xfff00000fc1e0000, 0x500000080060000, 600},
+	{0xfff00000fc1c0000, 0x500000080000000, 600},
+	{0xfff00000fc1e0000, 0x500000080040000, 601},
+	{0xfff00000fc1e0000, 0x500000080060000, 602},
 	{0, 0, 0},
-	{0xfff00000fc000030, 0x500000084000000, 601},
-	{0xfff00000fc000030, 0x500000084000010, 602},
-	{0xfff00000fc000030, 0x500000084000020, 603},
-	{0xfff00000fc000030, 0x500000084000030, 604},
+	{0xfff00000fc000030, 0x500000084000000, 603},
+	{0xfff00000fc000030, 0x500000084000010, 604},
+	{0xfff00000fc000030, 0x500000084000020, 605},
+	{0xfff00000fc000030, 0x500000084000030, 606},
 	{0, 0, 0},
-	{0xfff00000fc000030, 0x500000088000000, 605},
-	{0xfff00000fc000030, 0x500000088000010, 606},
+	{0xfff00000fc000030, 0x500000088000000, 607},
+	{0xfff00000fc000030, 0x500000088000010, 608},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x600000038000000, 548},
-	{0xff900000fc1f0000, 0x610000038000000, 549},
+	{0xff900000fc000000, 0x600000038000000, 550},
+	{0xff900000fc1f0000, 0x610000038000000, 551},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x600000080000000, 556},
-	{0xff900000fc1f0000, 0x610000080000000, 557},
+	{0xff900000fc000000, 0x600000080000000, 558},
+	{0xff900000fc1f0000, 0x610000080000000, 559},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x600000088000000, 550},
-	{0xff900000fc1f0000, 0x610000088000000, 551},
+	{0xff900000fc000000, 0x600000088000000, 552},
+	{0xff900000fc1f0000, 0x610000088000000, 553},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x600000090000000, 562},
-	{0xff900000fc1f0000, 0x610000090000000, 563},
+	{0xff900000fc000000, 0x600000090000000, 564},
+	{0xff900000fc1f0000, 0x610000090000000, 565},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x600000098000000, 558},
-	{0xff900000fc1f0000, 0x610000098000000, 559},
+	{0xff900000fc000000, 0x600000098000000, 560},
+	{0xff900000fc1f0000, 0x610000098000000, 561},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x6000000a0000000, 552},
-	{0xff900000fc1f0000, 0x6100000a0000000, 553},
+	{0xff900000fc000000, 0x6000000a0000000, 554},
+	{0xff900000fc1f0000, 0x6100000a0000000, 555},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x6000000a8000000, 554},
-	{0xff900000fc1f0000, 0x6100000a8000000, 555},
+	{0xff900000fc000000, 0x6000000a8000000, 556},
+	{0xff900000fc1f0000, 0x6100000a8000000, 557},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x6000000b0000000, 560},
-	{0xff900000fc1f0000, 0x6100000b0000000, 561},
+	{0xff900000fc000000, 0x6000000b0000000, 562},
+	{0xff900000fc1f0000, 0x6100000b0000000, 563},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x6000000c0000000, 574},
-	{0xff900000fc1f0000, 0x6100000c0000000, 575},
+	{0xff900000fc000000, 0x6000000c0000000, 576},
+	{0xff900000fc1f0000, 0x6100000c0000000, 577},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x6000000c8000000, 576},
-	{0xff900000fc1f0000, 0x6100000c8000000, 577},
+	{0xff900000fc000000, 0x6000000c8000000, 578},
+	{0xff900000fc1f0000, 0x6100000c8000000, 579},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x6000000d0000000, 578},
-	{0xff900000fc1f0000, 0x6100000d0000000, 579},
+	{0xff900000fc000000, 0x6000000d0000000, 580},
+	{0xff900000fc1f0000, 0x6100000d0000000, 581},
 	{0, 0, 0},
-	{0xff900000fc000000, 0x6000000d8000000, 580},
-	{0xff900000fc1f0000, 0x6100000d8000000, 581},
+	{0xff900000fc000000, 0x6000000d8000000, 582},
+	{0xff900000fc1f0000, 0x6100000d8000000, 583},
 	{0, 0, 0},
 	{0xfff3fffffc0007fe, 0x700000000000200, 0},
-	{0xfff3ffff00000000, 0x700000000000000, 636},
+	{0xfff3ffff00000000, 0x700000000000000, 638},
 	{0, 0, 0},
 	{0xfff3fffffc000000, 0x700000004000000, 0},
-	{0xfff3ffff00000000, 0x700000000000000, 636},
+	{0xfff3ffff00000000, 0x700000000000000, 638},
 	{0, 0, 0},
-	{0xfff3ffff00000000, 0x700000000000000, 636},
+	{0xfff3ffff00000000, 0x700000000000000, 638},
 	{0, 0, 0},
 	{0xfff3fffffc000000, 0x700000040000000, 0},
-	{0xfff3ffff00000000, 0x700000000000000, 636},
+	{0xfff3ffff00000000, 0x700000000000000, 638},
 	{0, 0, 0},
 	{0xfff3fffffc000000, 0x700000044000000, 0},
-	{0xfff3ffff00000000, 0x700000000000000, 636},
+	{0xfff3ffff00000000, 0x700000000000000, 638},
 	{0, 0, 0},
 	{0xfff3fffffc000000, 0x700000048000000, 0},
-	{0xfff3ffff00000000, 0x700000000000000, 636},
+	{0xfff3ffff00000000, 0x700000000000000, 638},
 	{0, 0, 0},
 	{0xfff3fffffc0007fe, 0x70000004c000020, 0},
 	{0xfff3fffffc0007fe, 0x70000004c000420, 0},
@@ -3094,41 +3144,41 @@ var pairs = [...]pair{
 	{0xfff3fffffc0007fe, 0x70000004c000364, 0},
 	{0xfff3fffffc0007fe, 0x70000004c0003a4, 0},
 	{0xfff3fffffc0007fe, 0x70000004c0003e4, 0},
-	{0xfff3ffff00000000, 0x700000000000000, 636},
+	{0xfff3ffff00000000, 0x700000000000000, 638},
 	{0, 0, 0},
 	{0xfff3fffffc0007fe, 0x70000007c000124, 0},
 	{0xfff3fffffc0007fe, 0x70000007c000164, 0},
-	{0xfff3ffff00000000, 0x700000000000000, 636},
+	{0xfff3ffff00000000, 0x700000000000000, 638},
 	{0, 0, 0},
-	{0xfff00000fc0007f8, 0x7900000ec000118, 607},
-	{0xfff00000fc0007f8, 0x7900000ec000110, 608},
-	{0xfff00000fc0007f8, 0x7900000ec000018, 609},
-	{0xfff00000fc0007f8, 0x7900000ec000010, 610},
-	{0xfff00000fc0007f8, 0x7900000ec000318, 611},
-	{0xfff00000fc0007f8, 0x7900000ec000258, 612},
-	{0xfff00000fc0007f8, 0x7900000ec000358, 613},
-	{0xfff00000fc0007f8, 0x7900000ec000158, 614},
-	{0xfff00000fc0007f8, 0x7900000ec000150, 615},
-	{0xfff00000fc0007f8, 0x7900000ec000098, 616},
-	{0xfff00000fc0007f8, 0x7900000ec000090, 617},
-	{0xfff00000fc0007f8, 0x7900000ec000290, 618},
-	{0xfff00000fc0007f8, 0x7900000ec000490, 619},
-	{0xfff00000fc0007f8, 0x7900000ec000690, 620},
-	{0xfff00000fc0007f8, 0x7900000ec000198, 621},
-	{0xfff00000fc0007f8, 0x7900000ec000190, 622},
-	{0xfff00000fc0007f8, 0x7900000ec000390, 623},
-	{0xfff00000fc0007f8, 0x7900000ec000590, 624},
-	{0xfff00000fc0007f8, 0x7900000ec000790, 625},
-	{0xfff00000fc0007f8, 0x7900000ec0000d8, 626},
-	{0xfff00000fc0007f8, 0x7900000ec0000d0, 627},
-	{0xfff00000fc0007f8, 0x7900000ec0002d0, 628},
-	{0xfff00000fc0007f8, 0x7900000ec0004d0, 629},
-	{0xfff00000fc0007f8, 0x7900000ec0006d0, 630},
-	{0xfff00000fc0007f8, 0x7900000ec0001d8, 631},
-	{0xfff00000fc0007f8, 0x7900000ec0001d0, 632},
-	{0xfff00000fc0007f8, 0x7900000ec0003d0, 633},
-	{0xfff00000fc0007f8, 0x7900000ec0005d0, 634},
-	{0xfff00000fc0007f8, 0x7900000ec0007d0, 635},
-	{0xfff3ffff00000000, 0x700000000000000, 636},
+	{0xfff00000fc0007f8, 0x7900000ec000118, 609},
+	{0xfff00000fc0007f8, 0x7900000ec000110, 610},
+	{0xfff00000fc0007f8, 0x7900000ec000018, 611},
+	{0xfff00000fc0007f8, 0x7900000ec000010, 612},
+	{0xfff00000fc0007f8, 0x7900000ec000318, 613},
+	{0xfff00000fc0007f8, 0x7900000ec000258, 614},
+	{0xfff00000fc0007f8, 0x7900000ec000358, 615},
+	{0xfff00000fc0007f8, 0x7900000ec000158, 616},
+	{0xfff00000fc0007f8, 0x7900000ec000150, 617},
+	{0xfff00000fc0007f8, 0x7900000ec000098, 618},
+	{0xfff00000fc0007f8, 0x7900000ec000090, 619},
+	{0xfff00000fc0007f8, 0x7900000ec000490, 620},
+	{0xfff00000fc0007f8, 0x7900000ec000290, 621},
+	{0xfff00000fc0007f8, 0x7900000ec000690, 622},
+	{0xfff00000fc0007f8, 0x7900000ec000198, 623},
+	{0xfff00000fc0007f8, 0x7900000ec000190, 624},
+	{0xfff00000fc0007f8, 0x7900000ec000590, 625},
+	{0xfff00000fc0007f8, 0x7900000ec000390, 626},
+	{0xfff00000fc0007f8, 0x7900000ec000790, 627},
+	{0xfff00000fc0007f8, 0x7900000ec0000d8, 628},
+	{0xfff00000fc0007f8, 0x7900000ec0000d0, 629},
+	{0xfff00000fc0007f8, 0x7900000ec0004d0, 630},
+	{0xfff00000fc0007f8, 0x7900000ec0002d0, 631},
+	{0xfff00000fc0007f8, 0x7900000ec0006d0, 632},
+	{0xfff00000fc0007f8, 0x7900000ec0001d8, 633},
+	{0xfff00000fc0007f8, 0x7900000ec0001d0, 634},
+	{0xfff00000fc0007f8, 0x7900000ec0005d0, 635},
+	{0xfff00000fc0007f8, 0x7900000ec0003d0, 636},
+	{0xfff00000fc0007f8, 0x7900000ec0007d0, 637},
+	{0xfff3ffff00000000, 0x700000000000000, 638},
 	{0, 0, 0},
 }

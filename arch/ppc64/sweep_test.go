@@ -1,0 +1,416 @@
+package ppc64_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/arch/ppc64/ppc64asm"
+
+	"github.com/xol-go/xol/arch/ppc64"
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/testenv"
+	"github.com/xol-go/xol/internal/witness"
+	"github.com/xol-go/xol/reloc"
+)
+
+// A sweep asks Decode, golang.org/x/arch and LLVM about the same words: is there an
+// instruction, how long is it, does it branch, link, trap, reserve, start a
+// transaction or use pc, and where does it go. Where all three agree there is
+// nothing to say. What only some of them know has to match a line of
+// testdata/disagreements.txt, where somebody has looked into the manual. A form
+// that differs where both others know the word is a mistake of ours.
+
+// full reports whether whole opcode spaces are swept (make sweep).
+func full() bool { return os.Getenv("XOL_SWEEP") != "" }
+
+// form is what a decoder says of a word, as far as it concerns who moves it.
+type form struct {
+	len    int
+	kind   string // "", direct, indirect, pc, trap, call, return, exclusive, transaction
+	link   bool
+	target uint64
+}
+
+const sweepPC = 0x40001000
+
+// ownForm is Decode's.
+func ownForm(code []byte) (form, string) {
+	var in reloc.Insn
+	if ppc64.BE.Decode(&in, code, sweepPC) != nil {
+		return form{}, "-"
+	}
+	row, _ := ppc64.BE.RowOf(&in)
+	f := form{len: int(in.Len), link: in.Hazards.Has(fixups.HazardPushesPC) && in.Class != fixups.ClassKernelEntry, target: in.Target}
+	switch in.Class {
+	case fixups.ClassBranch, fixups.ClassCondBranch, fixups.ClassCall:
+		f.kind = "direct"
+	case fixups.ClassIndirectBranch, fixups.ClassIndirectCall, fixups.ClassReturn:
+		f.kind = "indirect"
+	case fixups.ClassPCRelative:
+		f.kind = "pc"
+	case fixups.ClassTrap:
+		f.kind = "trap"
+	case fixups.ClassKernelEntry:
+		f.kind = "call"
+	case fixups.ClassExclusive:
+		f.kind = "exclusive"
+	case fixups.ClassTransaction:
+		f.kind = "transaction"
+	}
+	if returns[row.Name] {
+		f.kind = "return"
+	}
+	return f, row.Name
+}
+
+// returns are the returns from interrupts and from event-based branches.
+var returns = map[string]bool{"rfid": true, "hrfid": true, "rfscv": true, "urfid": true, "rfebb": true}
+
+var (
+	branchName    = regexp.MustCompile(`^b(c|t|f|dnz[tf]?|dz[tf]?|eq|ne|lt|gt|le|ge|so|ns|un|nu)?(lr|ctr|tar)?(l)?(a)?$`)
+	trapName      = regexp.MustCompile(`^(trap|t[wd][a-z]*|hashchkp?)$`)
+	reserveName   = regexp.MustCompile(`^(l[bhwdq]arx|st[bhwdq]cx\.)$`)
+	transactName  = regexp.MustCompile(`^(tbegin\.|tend\.|tendall\.|tcheck|tsr\.|tsuspend\.|tresume\.|tabort.*|treclaim\.|trechkpt\.)$`)
+	prefixedMem   = regexp.MustCompile(`^p(l|st|addi)`)
+	displacement  = regexp.MustCompile(`(-?\d+)\(`)
+	absoluteLabel = regexp.MustCompile(`0x[0-9a-f]+$`)
+)
+
+// named is the form that follows from a mnemonic alone.
+func named(name string, n int) (f form) {
+	name = strings.TrimRight(name, "+-")
+	f.len = n
+	m := branchName.FindStringSubmatch(name)
+	switch {
+	case m != nil:
+		f.kind, f.link = "direct", m[3] != ""
+		if m[2] != "" {
+			f.kind = "indirect"
+		}
+	case returns[name]:
+		f.kind = "return"
+	case name == "sc" || name == "scv":
+		f.kind = "call"
+	case trapName.MatchString(name) && !transactName.MatchString(name):
+		f.kind = "trap"
+	case reserveName.MatchString(name):
+		f.kind = "exclusive"
+	case transactName.MatchString(name):
+		f.kind = "transaction"
+	case name == "addpcis", name == "lnia", name == "subpcis":
+		f.kind = "pc"
+	}
+	return f
+}
+
+// llvmForm reads the text of LLVM.
+func llvmForm(w witness.Word) form {
+	if w.Len == 0 {
+		return form{}
+	}
+	name, rest, _ := strings.Cut(w.Text, " ")
+	f := named(name, w.Len)
+	ops := strings.Split(rest, ", ")
+	last := ops[len(ops)-1]
+	num := func(s string) uint64 { v, _ := strconv.ParseInt(s, 0, 64); return uint64(v) }
+	switch {
+	case f.kind == "direct":
+		if rel, ok := strings.CutPrefix(last, "."); ok {
+			f.target = sweepPC + num(rel)
+		} else if s := absoluteLabel.FindString(last); s != "" {
+			f.target, _ = strconv.ParseUint(s, 0, 64)
+		}
+	case f.kind == "pc":
+		f.target = sweepPC + 4 + uint64(int64(int16(num(last))))<<16
+	case w.Len == 8 && prefixedMem.MatchString(name) && last == "1":
+		f.kind, f.target = "pc", sweepPC
+		if m := displacement.FindStringSubmatch(rest); m != nil {
+			f.target += num(m[1])
+		} else {
+			f.target += num(ops[len(ops)-2])
+		}
+	}
+	return f
+}
+
+// goMu guards golang.org/x/arch: its decoder writes to a package variable.
+var goMu sync.Mutex
+
+// goForm asks golang.org/x/arch.
+func goForm(code []byte) (form, ppc64asm.Inst) {
+	goMu.Lock()
+	defer goMu.Unlock()
+	in, err := ppc64asm.Decode(code, binary.BigEndian)
+	if err != nil || in.Op == 0 {
+		return form{}, in
+	}
+	name := in.Op.String()
+	f := named(name, in.Len)
+	for i, a := range in.Args {
+		switch a := a.(type) {
+		case ppc64asm.PCRel:
+			f.target = sweepPC + uint64(int64(a))
+		case ppc64asm.Label:
+			f.target = uint64(int64(int32(a)))
+		case ppc64asm.Imm:
+			if f.kind == "pc" && in.Len == 4 {
+				f.target = sweepPC + 4 + uint64(a)<<16
+			}
+			if in.Len == 8 && prefixedMem.MatchString(name) && a == 1 && (i == 3 || in.Args[i+1] == nil) {
+				f.kind, f.target = "pc", sweepPC+prefixedDisp(&in)
+			}
+		}
+	}
+	return f, in
+}
+
+// prefixedDisp is the displacement: an offset, or the immediate of paddi.
+func prefixedDisp(in *ppc64asm.Inst) uint64 {
+	for i, a := range in.Args {
+		switch a := a.(type) {
+		case ppc64asm.Offset:
+			return uint64(a)
+		case ppc64asm.Imm:
+			if i == 2 {
+				return uint64(a)
+			}
+		}
+	}
+	return 0
+}
+
+// sweeper compares in batches.
+type sweeper struct {
+	t     *testing.T
+	llvm  *witness.Words
+	rules []*rule
+	code  [][8]byte
+	words []witness.Word
+
+	probes, agree, refuse, reviewed int
+	both                            int // words that both others know
+	differ                          int // and Decode says something else of
+	refused                         int // or refuses
+	open                            map[string]*finding
+}
+
+type finding struct {
+	n     int
+	about string
+}
+
+func newSweeper(t *testing.T) *sweeper {
+	return &sweeper{
+		t: t, llvm: witness.NewWords(t, "powerpc64-unknown-linux-gnu", "pwr10", "+htm"),
+		rules: loadRules(t), code: make([][8]byte, 0, 1<<14), words: make([]witness.Word, 1<<14), open: map[string]*finding{},
+	}
+}
+
+// add asks about a word, or about two of which w is the first.
+func (s *sweeper) add(w, suffix uint32) {
+	var c [8]byte
+	binary.BigEndian.PutUint32(c[:], w)
+	binary.BigEndian.PutUint32(c[4:], suffix)
+	if s.code = append(s.code, c); len(s.code) == cap(s.code) {
+		s.flush()
+	}
+}
+
+func (s *sweeper) flush() {
+	n := len(s.code)
+	if err := s.llvm.Check(s.words[:n], s.code); err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range s.code {
+		s.compare(s.code[i][:], s.words[i])
+	}
+	s.code = s.code[:0]
+}
+
+// letters spells who agrees with whom: one letter each for Decode, x/arch and LLVM,
+// "-" for a refusal, the same letter for the same answer.
+func letters(own, x, l form) string {
+	out := [3]byte{'-', '-', '-'}
+	next := byte('a')
+	all := [3]form{own, x, l}
+	for i, f := range all {
+		if f.len == 0 {
+			continue
+		}
+		for k := range i {
+			if all[k] == f {
+				out[i] = out[k]
+			}
+		}
+		if out[i] == '-' {
+			out[i] = next
+			next++
+		}
+	}
+	return string(out[:])
+}
+
+func (s *sweeper) compare(code []byte, w witness.Word) {
+	own, row := ownForm(code)
+	x, inst := goForm(code)
+	l := llvmForm(w)
+	s.probes++
+	if x.len != 0 && l.len != 0 {
+		s.both++
+	}
+	says := letters(own, x, l)
+	if says == "aaa" {
+		s.agree++
+		s.operands(code, &inst)
+		return
+	}
+	if says == "---" {
+		s.refuse++
+		return
+	}
+	if says[0] != '-' && says[1] != '-' {
+		s.operands(code, &inst)
+	}
+	name := strings.Fields(w.Text + " -")[0]
+	if name == "-" && x.len != 0 {
+		name = inst.Op.String()
+	}
+	for _, r := range s.rules {
+		if r.matches(row, name, says) {
+			r.hits++
+			s.reviewed++
+			return
+		}
+	}
+	if x.len != 0 && l.len != 0 {
+		if says[0] == '-' {
+			s.refused++
+		} else {
+			s.differ++
+		}
+	}
+	key := fmt.Sprintf("%s | %s %s", says, row, name)
+	f := s.open[key]
+	if f == nil {
+		f = &finding{about: fmt.Sprintf("%x: %v %+v, x/arch %v %+v, LLVM %q %+v", code, row, own, inst.String(), x, w.Text, l)}
+		s.open[key] = f
+	}
+	f.n++
+}
+
+// rule is a line SAYS | ROWS | MNEMONICS | WHY; * stands for any.
+type rule struct {
+	text        string
+	says        []string
+	rows, names []string
+	hits        int
+}
+
+func (r *rule) matches(row, name, says string) bool {
+	return slices.Contains(r.says, says) && anyOf(r.rows, row) && anyOf(r.names, name)
+}
+
+func anyOf(list []string, s string) bool {
+	return slices.ContainsFunc(list, func(p string) bool {
+		stem, ok := strings.CutSuffix(p, "*")
+		return p == s || ok && strings.HasPrefix(s, stem)
+	})
+}
+
+func loadRules(t *testing.T) (rules []*rule) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/disagreements.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		p := strings.SplitN(line, " | ", 4)
+		if len(p) != 4 {
+			t.Fatalf("disagreements.txt:%d: want SAYS | ROWS | MNEMONICS | WHY", i+1)
+		}
+		split := func(s string) []string { // names of rows have blanks, so they are apart by semicolons
+			return strings.Split(s, "; ")
+		}
+		rules = append(rules, &rule{text: line, says: strings.Fields(p[0]), rows: split(p[1]), names: split(p[2])})
+	}
+	return rules
+}
+
+// report logs the counts and fails for what has no line, and in a whole sweep for
+// lines that match nothing.
+func (s *sweeper) report(whole bool) {
+	s.flush()
+	t := s.t
+	t.Logf("%d words: %d agree, %d refused by all, %d reviewed", s.probes, s.agree, s.refuse, s.reviewed)
+	t.Logf("%d words that both know: %d of another form here, %d refused here, without a line", s.both, s.differ, s.refused)
+	for _, k := range slices.Sorted(maps.Keys(s.open)) {
+		t.Errorf("%s: %d, as %s", k, s.open[k].n, s.open[k].about)
+	}
+	for _, r := range s.rules {
+		if whole && r.hits == 0 {
+			t.Errorf("no longer true: %s", r.text)
+		}
+	}
+}
+
+// TestSweep asks about words of every row, and of no row.
+func TestSweep(t *testing.T) {
+	if testenv.Race {
+		t.Skip("compares in one goroutine; runs without the race detector")
+	}
+	s := newSweeper(t)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	n, perRow := 200_000, 100
+	if full() {
+		n, perRow = 40_000_000, 20_000
+	} else if testing.Short() {
+		n, perRow = 20_000, 10
+	}
+	for range n {
+		s.add(rnd.Uint32(), rnd.Uint32())
+	}
+	for range perRow * len(ppc64.BE.Rows()) {
+		b := ppc64.BE.AppendRandom(nil, rnd.Uint64)
+		b = binary.BigEndian.AppendUint32(b, 0)
+		s.add(binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]))
+	}
+	s.spaces(rnd, n)
+	s.report(full())
+}
+
+// spaces are the opcodes in which something hangs on every bit: 16 to 19, the
+// special part of 31, prefixes with their suffixes.
+func (s *sweeper) spaces(rnd *rand.Rand, n int) {
+	for _, op := range []uint32{0, 2, 3, 16, 17, 18, 19, 31} {
+		for range n / 10 {
+			s.add(op<<26|rnd.Uint32()>>6, 0)
+		}
+	}
+	for xo := range uint32(2048) { // all extended opcodes, with and without reserved bits
+		for _, op := range []uint32{0, 4, 17, 19, 31, 59, 60, 63} {
+			s.add(op<<26|xo, 0)
+			s.add(op<<26|rnd.Uint32()&0x03fff800|xo, 0)
+			s.add(op<<26|0x00830000|rnd.Uint32()&0xf800|xo, 0)
+		}
+	}
+	for range n { // prefixes that make sense, most of the time
+		prefix := 1<<26 | rnd.Uint32()&0x0393ffff
+		if rnd.Uint32()&1 != 0 {
+			prefix = 1<<26 | rnd.Uint32()&0x0313ffff
+		}
+		s.add(prefix, rnd.Uint32())
+		s.add(prefix, rnd.Uint32()&^0x001f0000)
+	}
+}
