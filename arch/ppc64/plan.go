@@ -137,7 +137,7 @@ func (b *planner) slotCode(step bool) fixups.Reason {
 	case famRFEBB:
 		return b.rfebb(step)
 	case famAttn, famRFI, famStop, famMFMSR, famMTMSR, famSystem:
-		return b.system(f, step)
+		return b.system(step)
 	}
 	return fixups.ReasonUnknown
 }

@@ -22,15 +22,12 @@ const systemHazards = copyable | fixups.Hazards(1<<fixups.HazardChangesIF|1<<fix
 // In kernel mode those that go on elsewhere, or that turn translation, byte order or
 // width under the slot, are refused; those that write what a step relies on, or show
 // it, are not stepped.
-func (b *planner) system(f family, step bool) fixups.Reason {
+func (b *planner) system(step bool) fixups.Reason {
 	kernel, rule := b.env.Mode == reloc.ModeKernel, systemOf(b.in)
 	switch {
-	case f == famAttn:
-		// It stops the processor where it is enabled, for somebody who looks at pc.
+	case rule == sysNever, kernel && rule == sysUser:
 		return fixups.ReasonPrivileged
 	case !kernel:
-	case rule == sysNever, rule == sysUser:
-		return fixups.ReasonPrivileged
 	case rule == sysJump && step:
 		return fixups.ReasonNoStop
 	}

@@ -104,8 +104,8 @@ var facts = [...]uint64{
 	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 95 mfspr sprg3
 	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 96 mfspr tb
 	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                   // 97 mfspr tbu
-	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 4<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 98 mfspr cfar
-	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 4<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 99 mtspr cfar
+	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 98 mfspr cfar
+	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 99 mtspr cfar
 	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 100 mfspr srr0
 	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 101 mtspr srr0
 	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 102 mfspr srr1
