@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/xol-go/xol/internal/testenv"
+)
+
+const port = "../../../arch/arm64"
+
+func TestGenerated(t *testing.T) {
+	if testenv.Race {
+		t.Skip("regenerates in one goroutine; runs without the race detector")
+	}
+	code, page, err := generate(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string][]byte{codeFile: code, pageFile: page} {
+		got, err := os.ReadFile(filepath.Join(port, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is stale; run: go generate ./arch/arm64", file)
+		}
+	}
+}
+
+// Mistakes in a row are reported with file and line.
+func TestErrors(t *testing.T) {
+	const add = "sf 00 01011 00 0 Rm:5 imm6:6 Rn:5 Rd:5"
+	for _, tt := range []struct{ row, want string }{
+		{add + " add", "branch.txt:2: no colon between blanks"},
+		{"011111 Rt:5 : x", "branch.txt:2: 21 bits are missing"},
+		{add + " 1 : x", "branch.txt:2: more than 32 bits"},
+		{"011111 Rt:5 Rt:5 any:16 : x", "branch.txt:2: field Rt twice"},
+		{"011111 Rt:x any:25 : x", `branch.txt:2: field "Rt:x"`},
+		{add + " : add ; w:Rx", `branch.txt:2: register "w:Rx"`},
+		{add + " : add ; w:Rd.q", `branch.txt:2: register "w:Rd.q"`},
+		{add + " : add ; q:Rd", `branch.txt:2: access "q:Rd"`},
+		{add + " : add ; w:Rs", `branch.txt:2: no field Rs of five bits`},
+		{add + " : add ; lokc", `branch.txt:2: attribute "lokc"`},
+		{add + " : add ; class=palin", `branch.txt:2: fixups: unknown class "palin"`},
+		{add + " : add ; haz=dull", `branch.txt:2: fixups: unknown hazard "dull"`},
+		{add + " : add ; fam=famNone", `branch.txt:2: unknown family "famNone"`},
+		{add + " : add ; class=branch", `branch.txt:2: unknown family ""`},
+		{add + " : add ; target=up", `branch.txt:2: unknown target "up"`},
+		{add + " : add ; target=imm26", "branch.txt:2: target without field imm26"},
+		{add + " : add ; class=privileged fam=famPlain", `branch.txt:2: class privileged and system rule "" do not`},
+		{add + " : add ; sys=copy", `branch.txt:2: class plain and system rule "copy" do not`},
+		{add + " : add ; class=privileged fam=famPlain sys=cpoy", `branch.txt:2: unknown system rule "cpoy"`},
+		{add + " : - ; mem", "branch.txt:2: attributes of no instruction"},
+		{add + " : add\n" + add + " : add", "branch.txt:3: no encoding reaches this row"},
+	} {
+		dir := fstest.MapFS{"branch.txt": {Data: []byte("@source here\n" + tt.row + "\n")}}
+		rows, err := parseAll(dir, []string{"famPlain"})
+		if err == nil {
+			_, err = build(rows)
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: error %v, want %q", tt.row, err, tt.want)
+		}
+	}
+	_, err := parseAll(fstest.MapFS{"branch.txt": {Data: []byte(add + " : add\n")}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "branch.txt:1: no @source") {
+		t.Errorf("a row without a source: %v", err)
+	}
+}
