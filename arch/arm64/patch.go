@@ -1,0 +1,39 @@
+package arm64
+
+import (
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
+
+// Patch implements [reloc.Patcher]. A trap and a branch are both one word, so each
+// can replace any instruction. The exceptions:
+//
+//   - Inside the window of an exclusive access a trap clears the monitor for ever,
+//     and so may a branch into a slot.
+//   - Between the instructions of a memory copy or set, or behind a MOVPRFX or PACM,
+//     nothing else may stand: what the next instruction does would change.
+//   - What an indirect branch may lead to in a guarded page has to be a landing pad
+//     (D8.4.5). BRK is taken before the branch type is looked at, a B is not.
+func (a *Arch) Patch(in *reloc.Insn, env *reloc.Env) fixups.Patch {
+	switch {
+	case in.Class == fixups.ClassInvalid:
+		return 0
+	case in.Hazards.Has(fixups.HazardExclusive), in.Hazards.Has(fixups.HazardAdjacent), in.Hazards.Has(fixups.HazardRSeq):
+		return 0
+	case isPad(in) && env.BTI == reloc.On:
+		return fixups.PatchTrap
+	}
+	return fixups.PatchTrap | fixups.PatchBranch
+}
+
+// isPad reports whether an indirect branch can lead to in where pages are guarded:
+// BTI with a target, and the instructions that sign the link register.
+func isPad(in *reloc.Insn) bool {
+	switch familyOf(in) {
+	case famBTI, famPACPPC:
+		return true
+	}
+	return uint32(in.Ext[0])&^0x40 == paciasp
+}
+
+const paciasp = 0xd503233f // PACIBSP differs in bit 6
