@@ -20,7 +20,7 @@ import (
 func TestNames(t *testing.T) {
 	other := map[string]string{"rip": "pc", "eip": "pc", "eflags": "flags", "REG_EFL": "flags", "REG_RIP": "pc", "REG_EIP": "pc", "REG_CSGSFS": "cs",
 		"xds": "ds", "xes": "es", "xfs": "fs", "xgs": "gs", "xcs": "cs", "xss": "ss", "fs_base": "fsbase", "gs_base": "gsbase", "xmm_space": "xmm0.0", "_xmm": "xmm0.0",
-		"regs": "x0", "pstate": "nzcv", "vregs": "v0.0",
+		"regs": "x0", "pstate": "flags", "vregs": "v0.0",
 		"gpr": "r0", "PT_R0": "r0", "nip": "pc", "PT_NIP": "pc", "PT_MSR": "msr", "PT_CTR": "ctr", "link": "lr", "PT_LNK": "lr", "PT_XER": "xer",
 		"ccr": "cr", "PT_CCR": "cr", "vscr.vscr_word": "vscr"}
 	for _, m := range linux.Maps() {
@@ -60,6 +60,12 @@ func serving(arch string, n fixups.Needs) []*linux.Map {
 		return []*linux.Map{linux.AMD64GRegs, linux.AMD64FPRegs}
 	case arch == "amd64":
 		return []*linux.Map{linux.AMD64UserRegs, linux.AMD64FPRegs}
+	case arch == "arm64":
+		return []*linux.Map{linux.ARM64MContext, linux.ARM64FPSIMDContext}
+	case arch == "ppc64":
+		return []*linux.Map{linux.PPC64GRegs, linux.PPC64FPRegs, linux.PPC64VRRegs, linux.PPC64VSX, linux.PPC64TAR}
+	case arch == "ppc64le":
+		return []*linux.Map{linux.PPC64LEGRegs, linux.PPC64LEFPRegs, linux.PPC64LEVRRegs, linux.PPC64LEVSX, linux.PPC64LETAR}
 	}
 	return []*linux.Map{linux.I386UserRegs, linux.I386FPXRegs}
 }

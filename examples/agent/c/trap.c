@@ -132,7 +132,7 @@ static bool store(void *ctx, uint64_t addr, const uint8_t *buf, uint32_t size)
 
 static bool run(const xol_program *prog, const xol_bases *at, ucontext_t *uc, uint32_t bits)
 {
-	xol_regs regs = {{xol_map_amd64_gregs(), NULL}, {uc->uc_mcontext.gregs, NULL}, false};
+	xol_regs regs = {{xol_map_amd64_gregs(), NULL}, {uc->uc_mcontext.gregs, NULL}, false, NULL, 0};
 	xol_machine m = {&regs, xol_regs_get, xol_regs_set, load, store, NULL, NULL};
 	xol_temps temps;
 
