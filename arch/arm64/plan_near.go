@@ -39,6 +39,9 @@ func nearJump(p *fixups.Plan, in *reloc.Insn, env *reloc.Env) bool {
 	case famB:
 		nearBranch(p, int64(in.Target-in.PC))
 	case famBCond, famCBZ, famTBZ, famCBReg, famCBImm:
+		if in.Flags&reloc.Continues == 0 {
+			return false
+		}
 		nearCond(p, in, w, f)
 	case famADRP:
 		return w&31 != zr && nearADRP(p, in, w)

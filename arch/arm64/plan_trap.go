@@ -17,7 +17,7 @@ func (b *planner) trap(step bool) fixups.Reason {
 	if b.env.Mode == reloc.ModeKernel {
 		return fixups.ReasonPrivileged
 	}
-	if r := b.hazards(copyable); r != fixups.ReasonNone {
+	if r := b.hazards(copyable | fixups.HazardKernelSeesPC.Bit()); r != fixups.ReasonNone {
 		return r
 	}
 	return b.copied(step)

@@ -31,9 +31,7 @@ func (b *planner) free() {
 		return
 	}
 	var use reloc.RegUse
-	if r, ok := any(b.a).(reloc.Registerer); ok {
-		r.Registers(&use, b.in)
-	}
+	b.a.Registers(&use, b.in)
 	b.leaving = dead &^ uint32(use.Writes[0])
 	b.dead = b.leaving &^ uint32(use.Reads[0])
 }
