@@ -12,28 +12,38 @@ import (
 //     and so may a branch into a slot.
 //   - Between the instructions of a memory copy or set, or behind a MOVPRFX or PACM,
 //     nothing else may stand: what the next instruction does would change.
+//   - The kernel compares the signature of a restartable sequence with the word in
+//     front of the abort handler: no patch.
 //   - What an indirect branch may lead to in a guarded page has to be a landing pad
-//     (D8.4.5). BRK is taken before the branch type is looked at, a B is not.
+//     (D8.4.5). BRK is taken before the branch type is looked at, a B is not, so
+//     where pages are guarded, or may be, a pad is not replaced by a branch.
 func (a *Arch) Patch(in *reloc.Insn, env *reloc.Env) fixups.Patch {
 	switch {
-	case in.Class == fixups.ClassInvalid:
+	case in.Class == fixups.ClassInvalid, uint32(in.Ext[0]) == rseqSignature:
 		return 0
-	case in.Hazards.Has(fixups.HazardExclusive), in.Hazards.Has(fixups.HazardAdjacent), in.Hazards.Has(fixups.HazardRSeq):
+	case in.Hazards.Has(fixups.HazardExclusive), in.Hazards.Has(fixups.HazardAdjacent):
 		return 0
-	case isPad(in) && env.BTI == reloc.On:
+	case isPad(in) && env.BTI != reloc.Off:
 		return fixups.PatchTrap
 	}
 	return fixups.PatchTrap | fixups.PatchBranch
 }
 
 // isPad reports whether an indirect branch can lead to in where pages are guarded:
-// BTI with a target, and the instructions that sign the link register.
+// BTI with a target, and the instructions that sign the link register, but for
+// PACNBIASPPC and PACNBIBSPPC.
 func isPad(in *reloc.Insn) bool {
+	w := uint32(in.Ext[0])
 	switch familyOf(in) {
-	case famBTI, famPACPPC:
-		return true
+	case famBTI:
+		return w != btiNone
+	case famPACPPC:
+		return w&bitPad != 0
 	}
-	return uint32(in.Ext[0])&^0x40 == paciasp
+	return w&^0x40 == paciasp
 }
 
-const paciasp = 0xd503233f // PACIBSP differs in bit 6
+const (
+	btiNone = 0xd503241f
+	paciasp = 0xd503233f // PACIBSP differs in bit 6
+)
