@@ -102,8 +102,10 @@ func (b *planner) callFromSlot() fixups.Reason {
 		}
 		b.build(h.reg, b.target())
 		b.put(wordMT(LR, h.reg))
-		b.calling(&h)
+		ret := int64(b.off() + b.giveSize(&h) + 4)
+		b.now(fixups.StatePart, nil, b.calling(&h, ret))
 		b.give(&h)
+		b.now(fixups.StatePart, nil, b.calling(&h, ret))
 		b.put(wordBCLR | boUncond | 1)
 	}
 	b.escape(fixups.EscapeReturn)
@@ -112,22 +114,12 @@ func (b *planner) callFromSlot() fixups.Reason {
 
 // calling is what the boundaries offer between the write of LR and the call through it:
 // the call is made from here, with the slot's return address.
-func (b *planner) calling(h *hold) {
-	after := b.off()
-	switch h.at {
-	case holdSPR:
-		after += 4
-	case holdStack:
-		after += 4
-		if h.move != 0 {
-			after += 4
-		}
-	}
+func (b *planner) calling(h *hold, ret int64) fixups.Program {
 	q := b.begin()
 	h.restore(&q)
-	q.mov(fixups.R(LR), fixups.SlotPlus(int64(after+4)))
+	q.mov(fixups.R(LR), fixups.SlotPlus(ret))
 	q.mov(fixups.PC(), b.dest())
-	b.now(fixups.StatePart, nil, q.program())
+	return q.program()
 }
 
 // condLink is the jump form of bc with LK=1 and a condition.

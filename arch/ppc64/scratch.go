@@ -199,6 +199,17 @@ func (b *planner) give(h *hold) {
 	h.held = false
 }
 
+// giveSize is the size in bytes of what give emits.
+func (b *planner) giveSize(h *hold) int {
+	switch {
+	case h.at == holdDead:
+		return 0
+	case h.at == holdStack && h.move != 0:
+		return 8
+	}
+	return 4
+}
+
 // restore appends to a program what give does.
 func (h *hold) restore(q *steps) {
 	if !h.held {
