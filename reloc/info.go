@@ -35,6 +35,10 @@ type Info struct {
 	Guards   Guards    // which switches of Env speak of this ISA
 	Features []Feature // optional parts that Env.Features can state
 
+	// PadRegs are registers that nothing but landing pads looks at. A plan may
+	// clobber them where these are off, or with the hazard landing-pad.
+	PadRegs fixups.RegSet
+
 	// NeedsContext: the ISA has exclusive windows or suffix words, so a plan
 	// made without Env.Code carries the hazard context-unknown.
 	NeedsContext bool

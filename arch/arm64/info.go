@@ -32,6 +32,7 @@ var infoA64 = reloc.Info{
 	NearMax: nearSpan,
 	Zones:   zones,
 	Guards:  reloc.GuardsGCS,
+	PadRegs: fixups.MakeRegSet(BTYPE),
 
 	NeedsContext: true,
 	Resync:       true,

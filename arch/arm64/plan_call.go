@@ -123,13 +123,10 @@ func (b *planner) callFromSlot() fixups.Reason {
 // callPad refuses a call by a register in place of BL where pages are guarded: BL
 // asks for no landing pad at its target, BLR does (Arm ARM, D8.4.6.2).
 func (b *planner) callPad(delta int64) fixups.Reason {
-	switch {
-	case b.env.BTI == reloc.Off || b.isCallPad(delta):
-	case b.env.BTI == reloc.On:
+	if b.env.BTI == reloc.On && !b.isCallPad(delta) {
 		return fixups.ReasonNoReach
-	default:
-		b.in.Hazards |= fixups.HazardLandingPad.Bit()
 	}
+	b.clobberBType()
 	return fixups.ReasonNone
 }
 

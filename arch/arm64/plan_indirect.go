@@ -122,9 +122,7 @@ func (b *planner) linkAndBR() fixups.Reason {
 			return fixups.ReasonNoScratch
 		}
 	}
-	if !veneer && b.env.BTI == reloc.Unknown {
-		b.in.Hazards |= fixups.HazardLandingPad.Bit()
-	}
+	b.clobberBType()
 	if b.p.Strategy == fixups.StrategyNone {
 		b.p.Strategy = fixups.StrategyReEncode
 	}

@@ -101,19 +101,26 @@ func (b *planner) leaveBy(n int, delta int64) fixups.Reason {
 func (b *planner) exit(n int, delta int64) (uint32, fixups.Reason) {
 	switch {
 	case b.env.BTI == reloc.Off:
-		return wordBR, fixups.ReasonNone
 	case b.env.GCS == reloc.Off:
 		return wordRET, fixups.ReasonNone
 	case b.env.GCS == reloc.Unknown:
 		b.in.Hazards |= fixups.HazardShadowStack.Bit()
 		return wordRET, fixups.ReasonNone
-	case b.env.BTI == reloc.Unknown:
-		b.in.Hazards |= fixups.HazardLandingPad.Bit()
-		return wordBR, fixups.ReasonNone
-	case b.isPad(delta, n == ip0 || n == ip1):
-		return wordBR, fixups.ReasonNone
+	case b.env.BTI == reloc.On && !b.isPad(delta, n == ip0 || n == ip1):
+		return 0, fixups.ReasonNoReach
 	}
-	return 0, fixups.ReasonNoReach
+	b.clobberBType()
+	return wordBR, fixups.ReasonNone
+}
+
+// clobberBType declares that the target is entered with another BTYPE than the
+// site's: one that asks for a landing pad that the site does not ask for, or for one
+// of another kind. Where no page is guarded nothing looks at it.
+func (b *planner) clobberBType() {
+	b.p.Clobbers.Add(BTYPE)
+	if b.env.BTI != reloc.Off {
+		b.in.Hazards |= fixups.HazardLandingPad.Bit()
+	}
 }
 
 // The landing pads: BTI, and the instructions that sign the return address as a

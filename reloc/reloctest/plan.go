@@ -155,6 +155,9 @@ func (t *site) asked() {
 	if e.ABI != reloc.ABINone {
 		free = fixups.RegSet{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
 	}
+	if e.BTI == reloc.Off || t.in.Hazards.Has(fixups.HazardLandingPad) {
+		free.Union(&t.i.PadRegs)
+	}
 	for r := range p.Clobbers.All() {
 		if !free.Has(r) {
 			t.bad(ruleAsked, "it clobbers %s", t.i.Regs.Name(r))
