@@ -36,29 +36,30 @@ func TestGenerated(t *testing.T) {
 func TestErrors(t *testing.T) {
 	const add = "sf 00 01011 00 0 Rm:5 imm6:6 Rn:5 Rd:5"
 	for _, tt := range []struct{ row, want string }{
-		{add + " add", "branch.txt:2: no colon between blanks"},
-		{"011111 Rt:5 : x", "branch.txt:2: 21 bits are missing"},
-		{add + " 1 : x", "branch.txt:2: more than 32 bits"},
-		{"011111 Rt:5 Rt:5 any:16 : x", "branch.txt:2: field Rt twice"},
-		{"011111 Rt:x any:25 : x", `branch.txt:2: field "Rt:x"`},
-		{add + " : add ; w:Rx", `branch.txt:2: register "w:Rx"`},
-		{add + " : add ; w:Rd.q", `branch.txt:2: register "w:Rd.q"`},
-		{add + " : add ; q:Rd", `branch.txt:2: access "q:Rd"`},
-		{add + " : add ; w:Rs", `branch.txt:2: no field Rs of five bits`},
-		{add + " : add ; lokc", `branch.txt:2: attribute "lokc"`},
-		{add + " : add ; class=palin", `branch.txt:2: fixups: unknown class "palin"`},
-		{add + " : add ; haz=dull", `branch.txt:2: fixups: unknown hazard "dull"`},
-		{add + " : add ; fam=famNone", `branch.txt:2: unknown family "famNone"`},
-		{add + " : add ; class=branch", `branch.txt:2: unknown family ""`},
-		{add + " : add ; target=up", `branch.txt:2: unknown target "up"`},
-		{add + " : add ; target=imm26", "branch.txt:2: target without field imm26"},
-		{add + " : add ; class=privileged fam=famPlain", `branch.txt:2: class privileged and system rule "" do not`},
-		{add + " : add ; sys=copy", `branch.txt:2: class plain and system rule "copy" do not`},
-		{add + " : add ; class=privileged fam=famPlain sys=cpoy", `branch.txt:2: unknown system rule "cpoy"`},
-		{add + " : - ; mem", "branch.txt:2: attributes of no instruction"},
-		{add + " : add\n" + add + " : add", "branch.txt:3: no encoding reaches this row"},
+		{add + " add", "integer.txt:2: no colon between blanks"},
+		{"011111 Rt:5 : x", "integer.txt:2: 21 bits are missing"},
+		{add + " 1 : x", "integer.txt:2: more than 32 bits"},
+		{"011111 Rt:5 Rt:5 any:16 : x", "integer.txt:2: field Rt twice"},
+		{"011111 Rt:x any:25 : x", `integer.txt:2: field "Rt:x"`},
+		{add + " : add ; w:Rx", `integer.txt:2: register "w:Rx"`},
+		{add + " : add ; w:Rd.q", `integer.txt:2: register "w:Rd.q"`},
+		{add + " : add ; q:Rd", `integer.txt:2: access "q:Rd"`},
+		{add + " : add ; w:Rs", `integer.txt:2: no field Rs of five bits`},
+		{add + " : add ; lokc", `integer.txt:2: attribute "lokc"`},
+		{add + " : add ; class=palin", `integer.txt:2: fixups: unknown class "palin"`},
+		{add + " : add ; haz=dull", `integer.txt:2: fixups: unknown hazard "dull"`},
+		{add + " : add ; fam=famNone", `integer.txt:2: unknown family "famNone"`},
+		{add + " : add ; class=branch", `integer.txt:2: unknown family ""`},
+		{add + " : add ; target=up", `integer.txt:2: unknown target "up"`},
+		{add + " : add ; target=imm26", "integer.txt:2: target without field imm26"},
+		{add + " : add ; class=privileged fam=famPlain", `integer.txt:2: class privileged and system rule "" do not`},
+		{add + " : add ; sys=copy", `integer.txt:2: class plain and system rule "copy" do not`},
+		{add + " : add ; class=privileged fam=famPlain sys=cpoy", `integer.txt:2: unknown system rule "cpoy"`},
+		{"any:32 : add", "integer.txt:2: words outside of the groups of integer.txt"},
+		{add + " : - ; mem", "integer.txt:2: attributes of no instruction"},
+		{add + " : add\n" + add + " : add", "integer.txt:3: no encoding reaches this row"},
 	} {
-		dir := fstest.MapFS{"branch.txt": {Data: []byte("@source here\n" + tt.row + "\n")}}
+		dir := fstest.MapFS{"integer.txt": {Data: []byte("@source here\n" + tt.row + "\n")}}
 		rows, err := parseAll(dir, []string{"famPlain"})
 		if err == nil {
 			_, err = build(rows)
@@ -67,8 +68,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", tt.row, err, tt.want)
 		}
 	}
-	_, err := parseAll(fstest.MapFS{"branch.txt": {Data: []byte(add + " : add\n")}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "branch.txt:1: no @source") {
+	_, err := parseAll(fstest.MapFS{"integer.txt": {Data: []byte(add + " : add\n")}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "integer.txt:1: no @source") {
 		t.Errorf("a row without a source: %v", err)
 	}
 }

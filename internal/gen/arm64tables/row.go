@@ -142,7 +142,7 @@ func (r *row) check(families []string) error {
 		if r.attrs != "" {
 			return r.errorf("attributes of no instruction")
 		}
-		return nil
+		return r.inGroup()
 	}
 	needsRule := false
 	switch r.class {
@@ -173,7 +173,28 @@ func (r *row) check(families []string) error {
 		}
 	}
 	r.deriveFlags()
-	return nil
+	return r.inGroup()
+}
+
+// groups are the main groups of the encoding index (C4.1) that a file is about, as
+// mask and value.
+var groups = map[string][][2]uint32{
+	"branch.txt":  {{0x1c000000, 0x14000000}, {0xffff0000, 0}}, // branches, exceptions, system; UDF
+	"system.txt":  {{0x1c000000, 0x14000000}},
+	"integer.txt": {{0x1c000000, 0x10000000}, {0x0e000000, 0x0a000000}},                           // immediate, register
+	"memory.txt":  {{0x0a000000, 0x08000000}},                                                     // loads and stores
+	"vector.txt":  {{0x0e000000, 0x0e000000}, {0x1e000000, 0x04000000}, {0x9e000000, 0x80000000}}, // floating point and Advanced SIMD, SVE, SME
+}
+
+// inGroup demands that all words of the row belong to one of its file's groups: a
+// group row that reaches beyond would say of others what the index does not.
+func (r *row) inGroup() error {
+	for _, g := range groups[r.file] {
+		if r.mask&g[0] == g[0] && r.value&g[0] == g[1] {
+			return nil
+		}
+	}
+	return r.errorf("words outside of the groups of %s", r.file)
 }
 
 // deriveFlags: what stops at nothing goes on behind itself.

@@ -1,0 +1,404 @@
+package arm64_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/arch/arm64/arm64asm"
+
+	"github.com/xol-go/xol/arch/arm64"
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/testenv"
+	"github.com/xol-go/xol/internal/witness"
+	"github.com/xol-go/xol/reloc"
+)
+
+// A sweep asks Decode, golang.org/x/arch and LLVM about the same words: is there an
+// instruction, does it branch, link, trap, hold a monitor, start a transaction, use
+// pc or depend on its neighbours, and where does it go. Where all three agree there
+// is nothing to say. What only some of them know has to match a line of
+// testdata/disagreements.txt, where somebody has looked into the manual. A form
+// that differs where both others know the word is a mistake of ours.
+
+// full reports whether whole opcode spaces are swept (make sweep).
+func full() bool { return os.Getenv("XOL_SWEEP") != "" }
+
+// form is what a decoder says of a word, as far as it concerns who moves it.
+type form struct {
+	ok     bool
+	kind   string // "", direct, indirect, return, pc, trap, call, exclusive, transaction, adjacent
+	link   bool
+	target uint64
+}
+
+const sweepPC = 0x40001230
+
+// ownForm is Decode's.
+func ownForm(code []byte) (form, string) {
+	var in reloc.Insn
+	if arm64.A64.Decode(&in, code, sweepPC) != nil {
+		return form{}, "-"
+	}
+	row, _ := arm64.A64.RowOf(&in)
+	f := form{ok: true, target: in.Target}
+	switch in.Class {
+	case fixups.ClassBranch, fixups.ClassCondBranch:
+		f.kind = "direct"
+	case fixups.ClassCall:
+		f.kind, f.link = "direct", true
+	case fixups.ClassIndirectBranch:
+		f.kind = "indirect"
+	case fixups.ClassIndirectCall:
+		f.kind, f.link = "indirect", true
+	case fixups.ClassReturn:
+		f.kind = "return"
+	case fixups.ClassPCRelative:
+		f.kind = "pc"
+	case fixups.ClassTrap:
+		f.kind = "trap"
+	case fixups.ClassKernelEntry:
+		f.kind = "call"
+	case fixups.ClassExclusive:
+		f.kind = "exclusive"
+	case fixups.ClassTransaction:
+		f.kind = "transaction"
+	default:
+		switch {
+		case in.Hazards.Has(fixups.HazardAdjacent):
+			f.kind = "adjacent"
+		case in.Hazards.Has(fixups.HazardKernelEntry):
+			f.kind = "call"
+		case in.Flags&reloc.Continues == 0:
+			f.kind = "eret"
+		}
+	}
+	return f, row.Name
+}
+
+var kinds = []struct {
+	kind string
+	re   *regexp.Regexp
+}{
+	{"direct", regexp.MustCompile(`^(bl?|bc?\.[a-z]+|cbn?z|tbn?z|cb[bh]?[a-z]{2})$`)},
+	{"indirect", regexp.MustCompile(`^b(l?)r(aa|ab)?z?$`)},
+	{"return", regexp.MustCompile(`^ret(a[ab](sppcr?)?)?$`)},
+	{"eret", regexp.MustCompile(`^(eret(a[ab])?|drps)$`)},
+	{"trap", regexp.MustCompile(`^(brk|hlt|udf|dcps[123])$`)},
+	{"call", regexp.MustCompile(`^(svc|hvc|smc)$`)},
+	{"exclusive", regexp.MustCompile(`^(ld|st)[al]?t?x[rp][bh]?$`)},
+	{"transaction", regexp.MustCompile(`^t(start|test|commit|cancel)$`)},
+	{"adjacent", regexp.MustCompile(`^(movprfx|pacm|cpyf?[pme](rt|wt|t)?(rn|wn|n)?|setg?[pme]t?n?)$`)},
+	{"pc", regexp.MustCompile(`^(adrp?|auti[ab]sppc|pac(nb)?i[ab]sppc)$`)},
+}
+
+// literal are the loads that have a form with a literal.
+var literal = regexp.MustCompile(`^(ldr|ldrsw|prfm)$`)
+
+// named is the form that follows from a mnemonic alone.
+func named(name string) form {
+	f := form{ok: true}
+	for _, k := range kinds {
+		if k.re.MatchString(name) {
+			f.kind = k.kind
+			break
+		}
+	}
+	f.link = name == "bl" || strings.HasPrefix(name, "blr")
+	return f
+}
+
+// llvmForm reads the text of LLVM.
+func llvmForm(w witness.Word) form {
+	if w.Len == 0 {
+		return form{}
+	}
+	name, rest, _ := strings.Cut(w.Text, " ")
+	f := named(name)
+	last := rest[strings.LastIndex(rest, " ")+1:]
+	num, isNum := strings.CutPrefix(last, "#")
+	if literal.MatchString(name) && isNum && !strings.Contains(rest, "[") {
+		f.kind = "pc"
+	}
+	if name == "adr" && rest[0] == 'z' {
+		f.kind = "" // SVE's, which adds vectors
+	}
+	switch {
+	case f.kind == "pc" && strings.HasPrefix(name, "pac"):
+	case f.kind == "direct", f.kind == "pc", strings.HasSuffix(name, "sppc") && f.kind == "return":
+		d, err := strconv.ParseInt(num, 0, 64)
+		if err != nil {
+			f.kind = "unreadable " + w.Text
+		}
+		f.target = sweepPC + uint64(d)
+		if name == "adrp" {
+			f.target = sweepPC&^0xfff + uint64(d)
+		}
+	}
+	return f
+}
+
+// goMu guards golang.org/x/arch: its decoder writes to a package variable.
+var goMu sync.Mutex
+
+// goForm asks golang.org/x/arch.
+func goForm(code []byte) (form, arm64asm.Inst) {
+	goMu.Lock()
+	defer goMu.Unlock()
+	in, err := arm64asm.Decode(code)
+	if err != nil || in.Op == 0 {
+		return form{}, in
+	}
+	name := strings.ToLower(in.Op.String())
+	if c, ok := in.Args[0].(arm64asm.Cond); ok && name == "b" {
+		name += "." + strings.ToLower(c.String())
+	}
+	f := named(name)
+	for _, a := range in.Args {
+		rel, ok := a.(arm64asm.PCRel)
+		if !ok {
+			continue
+		}
+		if literal.MatchString(name) {
+			f.kind = "pc"
+		}
+		f.target = sweepPC + uint64(rel)
+		if name == "adrp" {
+			f.target = sweepPC&^0xfff + uint64(rel)
+		}
+	}
+	return f, in
+}
+
+// sweeper compares in batches.
+type sweeper struct {
+	t     *testing.T
+	llvm  *witness.Words
+	rules []*rule
+	code  [][8]byte
+	words []witness.Word
+
+	probes, agree, refuse, reviewed int
+	both                            int // words that both others know
+	differ                          int // and Decode says something else of
+	refused                         int // or refuses
+	open                            map[string]*finding
+}
+
+type finding struct {
+	n     int
+	about string
+}
+
+func newSweeper(t *testing.T) *sweeper {
+	return &sweeper{
+		t: t, llvm: witness.NewWords(t, "aarch64-unknown-linux-gnu", "generic", "+all"),
+		rules: loadRules(t), code: make([][8]byte, 0, 1<<14), words: make([]witness.Word, 1<<14), open: map[string]*finding{},
+	}
+}
+
+// add asks about a word.
+func (s *sweeper) add(w uint32) {
+	var c [8]byte
+	binary.LittleEndian.PutUint32(c[:], w)
+	if s.code = append(s.code, c); len(s.code) == cap(s.code) {
+		s.flush()
+	}
+}
+
+func (s *sweeper) flush() {
+	n := len(s.code)
+	if err := s.llvm.Check(s.words[:n], s.code); err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range s.code {
+		s.compare(s.code[i][:4], s.words[i])
+	}
+	s.code = s.code[:0]
+}
+
+// letters spells who agrees with whom: one letter each for Decode, x/arch and LLVM,
+// "-" for a refusal, the same letter for the same answer.
+func letters(own, x, l form) string {
+	out := [3]byte{'-', '-', '-'}
+	next := byte('a')
+	all := [3]form{own, x, l}
+	for i, f := range all {
+		if !f.ok {
+			continue
+		}
+		for k := range i {
+			if all[k] == f {
+				out[i] = out[k]
+			}
+		}
+		if out[i] == '-' {
+			out[i] = next
+			next++
+		}
+	}
+	return string(out[:])
+}
+
+func (s *sweeper) compare(code []byte, w witness.Word) {
+	own, row := ownForm(code)
+	x, inst := goForm(code)
+	l := llvmForm(w)
+	s.probes++
+	if x.ok && l.ok {
+		s.both++
+	}
+	says := letters(own, x, l)
+	if own.ok && x.ok && l.ok {
+		s.operands(code, &inst)
+	}
+	switch {
+	case says == "aaa":
+		s.agree++
+		return
+	case says == "---":
+		s.refuse++
+		return
+	}
+	name := strings.Fields(w.Text + " -")[0]
+	if name == "-" && x.ok {
+		name = strings.ToLower(inst.Op.String())
+	}
+	for _, r := range s.rules {
+		if r.matches(row, name, says) {
+			r.hits++
+			s.reviewed++
+			return
+		}
+	}
+	if x.ok && l.ok {
+		if says[0] == '-' {
+			s.refused++
+		} else {
+			s.differ++
+		}
+	}
+	key := fmt.Sprintf("%s | %s | %s", says, row, name)
+	f := s.open[key]
+	if f == nil {
+		f = &finding{about: fmt.Sprintf("%08x: %+v, x/arch %v %+v, LLVM %q %+v", binary.LittleEndian.Uint32(code), own, inst.String(), x, w.Text, l)}
+		s.open[key] = f
+	}
+	f.n++
+}
+
+// rule is a line SAYS | ROWS | MNEMONICS | WHY; * stands for any.
+type rule struct {
+	text        string
+	says        []string
+	rows, names []string
+	hits        int
+}
+
+func (r *rule) matches(row, name, says string) bool {
+	return slices.Contains(r.says, says) && anyOf(r.rows, row) && anyOf(r.names, name)
+}
+
+func anyOf(list []string, s string) bool {
+	return slices.ContainsFunc(list, func(p string) bool {
+		stem, ok := strings.CutSuffix(p, "*")
+		return p == s || ok && strings.HasPrefix(s, stem)
+	})
+}
+
+func loadRules(t *testing.T) (rules []*rule) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/disagreements.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		p := strings.SplitN(line, " | ", 4)
+		if len(p) != 4 {
+			t.Fatalf("disagreements.txt:%d: want SAYS | ROWS | MNEMONICS | WHY", i+1)
+		}
+		split := func(s string) []string { // names of rows have blanks, so they are apart by semicolons
+			return strings.Split(s, "; ")
+		}
+		rules = append(rules, &rule{text: line, says: strings.Fields(p[0]), rows: split(p[1]), names: split(p[2])})
+	}
+	return rules
+}
+
+// report logs the counts and fails for what has no line, and in a whole sweep for
+// lines that match nothing.
+func (s *sweeper) report(whole bool) {
+	s.flush()
+	t := s.t
+	t.Logf("%d words: %d agree, %d refused by all, %d reviewed", s.probes, s.agree, s.refuse, s.reviewed)
+	t.Logf("%d words that both know: %d of another form here, %d refused here, without a line", s.both, s.differ, s.refused)
+	for _, k := range slices.Sorted(maps.Keys(s.open)) {
+		t.Errorf("%s: %d, as %s", k, s.open[k].n, s.open[k].about)
+	}
+	for _, r := range s.rules {
+		if whole && r.hits == 0 {
+			t.Errorf("no longer true: %s", r.text)
+		}
+	}
+}
+
+// TestSweep asks about words of every row, and of no row.
+func TestSweep(t *testing.T) {
+	if testenv.Race {
+		t.Skip("compares in one goroutine; runs without the race detector")
+	}
+	s := newSweeper(t)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	n, perRow := 200_000, 100
+	if full() {
+		n, perRow = 40_000_000, 20_000
+	} else if testing.Short() {
+		n, perRow = 20_000, 10
+	}
+	for range n {
+		s.add(rnd.Uint32())
+	}
+	for range perRow * len(arm64.A64.Rows()) {
+		s.add(binary.LittleEndian.Uint32(arm64.A64.AppendRandom(nil, rnd.Uint64)))
+	}
+	s.spaces(rnd, n)
+	s.report(full())
+}
+
+// spaces are the groups in which something hangs on every bit: branches, exceptions,
+// system instructions and hints, exclusives, what signs, copies of memory.
+func (s *sweeper) spaces(rnd *rand.Rand, n int) {
+	for _, g := range []struct{ value, free uint32 }{
+		{0x14000000, 0xebffffff}, // branches, exceptions, system
+		{0xd4000000, 0x00ffffff},
+		{0xd5000000, 0x00ffffff},
+		{0xd5032000, 0x00001fff}, // hints and barriers
+		{0xd5000000, 0x0007ffff},
+		{0xd6000000, 0x01ffffff},
+		{0x54000000, 0x01ffffff},
+		{0x74000000, 0x81ffffff},
+		{0x08000000, 0xf1ffffff}, // exclusives and ordered accesses
+		{0x09000000, 0xc0ffffff},
+		{0x18000000, 0xe4ffffff}, // literals, copies of memory, RCpc
+		{0x19000000, 0xe4ffffff},
+		{0xdac00000, 0x001fffff}, // one source
+		{0xf3800000, 0x007fffff},
+		{0x04000000, 0x003fffff}, // MOVPRFX and its neighbours
+		{0x00000000, 0x00ffffff}, // UDF
+	} {
+		for range n / 8 {
+			s.add(g.value | rnd.Uint32()&g.free)
+		}
+	}
+}
