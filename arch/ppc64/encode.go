@@ -137,12 +137,12 @@ func (a *Arch) appendWord(dst []byte, w uint32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, w)
 }
 
-// setWord writes the instruction word at off anew.
-func (b *planner) setWord(off int, w uint32) {
-	if b.a.big {
-		binary.BigEndian.PutUint32(b.p.Code[off:], w)
+// putWord writes the instruction word at off anew.
+func (a *Arch) putWord(code []byte, off int, w uint32) {
+	if a.big {
+		binary.BigEndian.PutUint32(code[off:], w)
 	} else {
-		binary.LittleEndian.PutUint32(b.p.Code[off:], w)
+		binary.LittleEndian.PutUint32(code[off:], w)
 	}
 }
 
