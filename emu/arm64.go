@@ -32,6 +32,8 @@ var ARM64 = &Target{
 	Link:        a64LR,
 	SPAlign:     16,
 	ZeroesUpper: true,
+	Pads:        a64BTYPE,
+	Welcome:     welcomeA64,
 	Fill:        []byte{0, 0, 0x20, 0xd4}, // brk #0
 	Sites: []Arena{
 		{Name: "user", Addr: 0x7f1200400000, Size: 1 << 19, Data: 0x7f1200490000},
@@ -57,6 +59,10 @@ var ARM64 = &Target{
 	Aim:     aimA64,
 	Random:  randomA64,
 }
+
+// welcomeA64 compares two values of PSTATE.BTYPE (Arm ARM DDI 0487, D8.4.5). Where
+// 2 and 3 are accepted, which BLR and BR leave behind, 1 is as well.
+func welcomeA64(site, copy uint64) bool { return site == copy || site != 0 && copy == 1 }
 
 func a64Words() []Word {
 	var w []Word

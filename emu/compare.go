@@ -45,7 +45,9 @@ type check struct {
 	code int // bytes of placed code
 	zone uint64
 	kept uint64
-	res  *Result
+	// guarded: Env says that a landing pad is asked for where a branch leads.
+	guarded bool
+	res     *Result
 
 	init, sand, scratch State // storage
 	o, c                final
@@ -108,6 +110,7 @@ func (w *Worker) Check(res *Result, p *fixups.Plan, env *reloc.Env, where Placem
 	}
 	zone, kept := env.ZoneOf(w.info)
 	c.w, c.p, c.res, c.zone, c.kept = w, p, res, uint64(zone), uint64(kept)
+	c.guarded = env.BTI == reloc.On
 	c.sandpit = span{}
 	if err := c.place(where.Arena, env); err != nil {
 		return err
@@ -371,6 +374,9 @@ func (c *check) emulate() error {
 		if access.Write {
 			c.c.Stop.Access = AccessWrite
 		}
+		if c.o.Stop.Kind == StopFault && c.o.Stop.Access == AccessNone {
+			c.c.Stop.Access = AccessNone // the oracle does not tell
+		}
 	case errors.Is(err, fixups.ErrNoRegister) && c.p.Needs != 0:
 		c.res.Verdict, c.res.Limit = Unsupported, "needs-"+c.p.Needs.Names()[0]
 	case err != nil:
@@ -457,6 +463,9 @@ func (c *check) comeBack() error {
 	}
 	s := State{Words: append([]uint64(nil), c.c.Words...), Lines: append([]Line(nil), c.c.Lines...)}
 	s.Words[w.x.pc] = at
+	if w.t.Welcome != nil {
+		s.Words[w.x.word(w.t.Pads)] = 0 // a return is welcome everywhere
+	}
 	if w.t.Link == fixups.RegNone {
 		s.Words[w.x.word(w.t.SP)] += uint64(w.t.Bits / 8)
 	}
@@ -470,11 +479,19 @@ func (c *check) comeBack() error {
 	}
 	want[w.x.pc] = end
 	for i := range want {
-		if want[i] != c.c.Words[i] && !c.p.Clobbers.Has(w.t.Words[i].Reg) {
+		if want[i] != c.c.Words[i] && !c.p.Clobbers.Has(w.t.Words[i].Reg) && !c.padsAside(w.t.Words[i].Reg, want[i], c.c.Words[i]) {
 			c.add(Difference{What: "after return: " + w.t.Words[i].Name, Site: want[i], Copy: c.c.Words[i]})
 		}
 	}
 	return nil
+}
+
+// padsAside reports whether a register says at which landing pads the next
+// instruction may be, and no page checks them, or those of the copy include the
+// site's.
+func (c *check) padsAside(r fixups.Reg, site, copy uint64) bool {
+	t := c.w.t
+	return t.Welcome != nil && r == t.Pads && (!c.guarded || t.Welcome(site, copy))
 }
 
 // returnAddress is where the callee that the copy has called returns to: the

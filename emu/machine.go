@@ -30,6 +30,9 @@ func (m *machine) SetReg(r fixups.Reg, v uint64) bool {
 	if i < 0 || m.t.Words[i].ReadOnly {
 		return false
 	}
+	if i == m.x.pc && m.t.Branch != nil {
+		v = m.t.Branch(v)
+	}
 	m.state.Words[i] = v & m.x.mask[i]
 	if v, part, _ := r.Part(); m.t.ZeroesUpper && part == 0 && v < 256 {
 		clear(m.state.Words[i+1 : i+max(1, int(m.x.n[v]))])

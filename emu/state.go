@@ -40,7 +40,8 @@ var stopNames = [...]string{"left", "limit", "fault", "exception", "invalid", "h
 
 func (k StopKind) String() string { return stopNames[k] }
 
-// Access is the direction of a failed access.
+// Access is the direction of a failed access; AccessNone if the oracle does not
+// tell it.
 type Access uint8
 
 // The directions.

@@ -29,6 +29,14 @@ type Target struct {
 	// without saying where it is.
 	NoAddress []uint16
 
+	// Branch is what a branch makes of an address that it is given; nil: nothing.
+	Branch func(addr uint64) uint64
+	// Pads is the register that says at what landing pads the next instruction may
+	// be, RegNone without one. It counts where Env says that pages are guarded, and
+	// then the copy may be welcome at more of them, as Welcome says.
+	Pads    fixups.Reg
+	Welcome func(site, copy uint64) bool
+
 	// X87 are the words that Plan.X87 leaves out: the last x87 instruction and
 	// data pointers.
 	X87 []fixups.Reg

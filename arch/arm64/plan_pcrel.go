@@ -211,7 +211,8 @@ func (b *planner) loadBySpill() fixups.Reason {
 	}
 	size := b.spillSize()
 	b.p.Strategy = fixups.StrategySpill
-	b.p.Stack = spillRoom
+	zone, _ := b.env.ZoneOf(b.a.info)
+	b.p.Stack = uint16(size - int64(zone)) // the word is at the lower end
 	b.start()
 	b.emit(wordPush | imm9(-size) | 31<<5 | uint32(n))
 	spilled := func() { b.spilled(n, fixups.StateStart, 0) }

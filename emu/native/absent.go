@@ -1,4 +1,4 @@
-//go:build !(linux && amd64)
+//go:build !linux
 
 package native
 
@@ -9,8 +9,10 @@ import (
 	"github.com/xol-go/xol/emu"
 )
 
-func detect() (*Features, error) {
-	return nil, fmt.Errorf("%w: %s/%s", ErrAbsent, runtime.GOOS, runtime.GOARCH)
+func open(*emu.Target, *Features) (emu.CPU, error) { return nil, ErrAbsent }
+
+func bootMachine(*machine) (*frame, error) {
+	return nil, fmt.Errorf("%w: %s", ErrAbsent, runtime.GOOS)
 }
 
-func open(*emu.Target, *Features) (emu.CPU, error) { return nil, ErrAbsent }
+func openMachine(*machine, *emu.Target, *frame) (emu.CPU, error) { return nil, ErrAbsent }

@@ -1,27 +1,11 @@
 package native
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // asm writes the few instructions that the runner is made of (Intel SDM volume
 // 2). All branches are rel32, all displacements disp32: there is nothing to
 // choose, so nothing to get wrong.
-type asm struct {
-	base   uint64 // address of b[0]
-	b      []byte
-	labels map[string]int
-	refs   []ref
-}
-
-// ref is a 32-bit field at off that a label is the value of: relative to the
-// end of the field, or, if abs is true, 64 bits and absolute.
-type ref struct {
-	off   int
-	label string
-	abs   bool
-}
+type asm struct{ code }
 
 // reg is a general register by its number in encodings.
 type reg byte
@@ -45,9 +29,7 @@ const (
 	r15
 )
 
-func newAsm(base uint64) *asm { return &asm{base: base, labels: map[string]int{}} }
-
-func (a *asm) raw(b ...byte) { a.b = append(a.b, b...) }
+func newAsm(base uint64) *asm { return &asm{newCode(base, binary.LittleEndian)} }
 
 func (a *asm) le32(v uint32) { a.b = binary.LittleEndian.AppendUint32(a.b, v) }
 
@@ -58,8 +40,6 @@ func (a *asm) align(n int) {
 		a.raw(0xcc)
 	}
 }
-
-func (a *asm) label(name string) { a.labels[name] = len(a.b) }
 
 // ea is REX.W (or none, for 32 bits), an opcode and the operand [base+disp].
 func (a *asm) ea(w byte, op byte, r, base reg, disp int32) {
@@ -119,12 +99,6 @@ func (a *asm) setLabel(r reg, label string) {
 	a.quad(label)
 }
 
-// quad is the address of a label as data.
-func (a *asm) quad(label string) {
-	a.refs = append(a.refs, ref{len(a.b), label, true})
-	a.le64(0)
-}
-
 // storeImm stores a sign-extended constant in 64 bits of memory.
 func (a *asm) storeImm(base reg, disp int32, v int32) {
 	a.ea(1, 0xc7, 0, base, disp)
@@ -151,7 +125,7 @@ func (a *asm) jmp(label string) {
 }
 
 func (a *asm) branch(label string) {
-	a.refs = append(a.refs, ref{len(a.b), label, false})
+	a.refer(label, func(b []byte, to, from uint64) { binary.LittleEndian.PutUint32(b, uint32(to-from-4)) })
 	a.le32(0)
 }
 
@@ -165,20 +139,4 @@ func (a *asm) copyN(n uint32) {
 	a.raw(0xb9) // mov ecx, n
 	a.le32(n)
 	a.copyWords()
-}
-
-// link fills in what refers to labels.
-func (a *asm) link() ([]byte, error) {
-	for _, r := range a.refs {
-		at, ok := a.labels[r.label]
-		if !ok {
-			return nil, fmt.Errorf("native: no label %s", r.label)
-		}
-		if r.abs {
-			binary.LittleEndian.PutUint64(a.b[r.off:], a.base+uint64(at))
-		} else {
-			binary.LittleEndian.PutUint32(a.b[r.off:], uint32(int32(at-r.off-4)))
-		}
-	}
-	return a.b, nil
 }

@@ -11,12 +11,11 @@ import (
 // kernel, which says in each signal frame what it stores there.
 func detect() (*Features, error) {
 	f := new(Features)
-	cpu, err := open(emu.AMD64, f)
+	e, err := openX86(emu.AMD64, f)
 	if err != nil {
 		return nil, err
 	}
-	defer cpu.Close()
-	e := cpu.(*engine)
+	defer e.Close()
 	if err := e.Canary(); err != nil {
 		return nil, err
 	}
@@ -102,13 +101,6 @@ func (f *Features) pointers(e *engine) error {
 		}
 	}
 	return nil
-}
-
-// caseAt puts code beside the canary.
-func (e *engine) caseAt(code ...byte) uint64 {
-	const beside = 64
-	copy(e.canary.Live[beside:], code)
-	return canaryAddr + beside
 }
 
 // cpuid executes CPUID.

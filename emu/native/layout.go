@@ -39,6 +39,8 @@ const (
 	pageEntry = 32 // guest address, live image, base image, size
 	lineEntry = 72 // address, 64 bytes
 	stopEntry = 64
+
+	changeEntry = 40 // page, size, protection, first byte and end of what was rewritten
 )
 
 // The control block.
@@ -68,6 +70,13 @@ const (
 	ctlArg5
 	ctlResult
 	ctlGuard // result of installing the filter
+
+	// Of runners that cannot step.
+	ctlIn      // address of the next state's record
+	ctlOut     // of the next end's
+	ctlLineAt  // of the next entry of the list of changed lines
+	ctlInAt    // of the next line that a state brings along
+	ctlChanges // entries of the table of rewritten code
 
 	ctlOpcodes = 0x400 // table of opcodes that look at the trap flag, or lead to one
 )

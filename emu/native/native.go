@@ -34,20 +34,66 @@ import (
 var ErrAbsent = errors.New("native: the judge is absent")
 
 // Oracle is the processor as an [emu.Oracle]. What the processor can do is asked
-// once, when it is first needed. The zero value is ready; it must not be copied.
+// once, when it is first needed. It must not be copied.
 type Oracle struct {
 	once     sync.Once
-	features *Features
+	features *Features // of x86
 	err      error
+
+	others map[string]*other // other instruction sets, by their GOARCH names
+}
+
+// other is a machine and what is known of it.
+type other struct {
+	machine *machine
+	once    sync.Once
+	frame   *frame
+	err     error
+}
+
+// known asks the machine once.
+func (x *other) known() (*frame, error) {
+	x.once.Do(func() { x.frame, x.err = bootMachine(x.machine) })
+	return x.frame, x.err
 }
 
 // New returns an oracle. It starts nothing.
-func New() *Oracle { return new(Oracle) }
+func New() *Oracle {
+	o := &Oracle{others: map[string]*other{}}
+	for _, m := range machines() {
+		o.others[m.arch] = &other{machine: m}
+	}
+	return o
+}
 
 // Name implements [emu.Oracle].
 func (o *Oracle) Name() string { return "native" }
 
-// Features returns what the processor has, or why it cannot be asked.
+// Ready reports whether code of an instruction set can be executed: an error says
+// what is missing.
+func (o *Oracle) Ready(arch string) error {
+	_, err := o.Target(arch)
+	return err
+}
+
+// Absent lists the features of an instruction set that are absent, by name.
+func (o *Oracle) Absent(arch string) ([]string, error) {
+	if x := o.others[arch]; x != nil {
+		f, err := x.known()
+		if err != nil {
+			return nil, err
+		}
+		return f.lacks, nil
+	}
+	f, err := o.Features()
+	if err != nil {
+		return nil, err
+	}
+	return f.Absent(), nil
+}
+
+// Features returns what this processor has if it is an x86-64 one, or why it cannot
+// be asked.
 func (o *Oracle) Features() (*Features, error) {
 	o.once.Do(func() { o.features, o.err = detect() })
 	return o.features, o.err
@@ -67,6 +113,13 @@ func (o *Oracle) Vendor() reloc.Vendor {
 
 // Target implements [emu.Describer]: the registers that the processor has.
 func (o *Oracle) Target(arch string) (*emu.Target, error) {
+	if x := o.others[arch]; x != nil {
+		f, err := x.known()
+		if err != nil {
+			return nil, err
+		}
+		return x.machine.target(f)
+	}
 	f, err := o.Features()
 	if err != nil {
 		return nil, err
@@ -76,6 +129,13 @@ func (o *Oracle) Target(arch string) (*emu.Target, error) {
 
 // Limits implements [emu.Oracle].
 func (o *Oracle) Limits(arch string) []emu.Limit {
+	if x := o.others[arch]; x != nil {
+		f, err := x.known()
+		if err != nil {
+			return nil
+		}
+		return x.machine.limitsOf(f)
+	}
 	f, err := o.Features()
 	if err != nil {
 		return nil
@@ -85,11 +145,23 @@ func (o *Oracle) Limits(arch string) []emu.Limit {
 
 // Open implements [emu.Oracle].
 func (o *Oracle) Open(t *emu.Target) (emu.CPU, error) {
+	var cpu emu.CPU
+	if x := o.others[t.Arch]; x != nil {
+		f, err := x.known()
+		if err != nil {
+			return nil, err
+		}
+		cpu, err = openMachine(x.machine, t, f)
+		if err != nil {
+			return nil, fmt.Errorf("native: %w", err)
+		}
+		return cpu, nil
+	}
 	f, err := o.Features()
 	if err != nil {
 		return nil, err
 	}
-	cpu, err := open(t, f)
+	cpu, err = open(t, f)
 	if err != nil {
 		return nil, fmt.Errorf("native: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
@@ -17,8 +18,16 @@ import (
 // part of any verdict but the one that says so: a step takes microseconds.
 const patience = 10 * time.Second
 
+// launch is how a runner is made and started.
+type launch struct {
+	kind     elfKind
+	program  func() ([]byte, error)
+	emulator []string // what executes it; empty: the kernel
+}
+
 // process is a runner and the memory that is shared with it.
 type process struct {
+	launch
 	cmd    *exec.Cmd
 	in     *os.File // where commands go
 	out    *os.File // where answers come from
@@ -28,11 +37,19 @@ type process struct {
 	patience time.Duration
 }
 
+// memfdCreate is the number of the system call by GOARCH (Linux).
+var memfdCreate = map[string]uintptr{"amd64": 319, "386": 356, "arm": 385, "arm64": 279, "loong64": 279, "riscv64": 279,
+	"ppc64": 360, "ppc64le": 360, "s390x": 350}
+
 // memfd makes a file in memory.
 func memfd(name string) (*os.File, error) {
-	const sysMemfdCreate, closeOnExec = 319, 1
+	const closeOnExec = 1
+	nr, ok := memfdCreate[runtime.GOARCH]
+	if !ok {
+		return nil, fmt.Errorf("native: no memory files on %s", runtime.GOARCH)
+	}
 	b := append([]byte(name), 0)
-	fd, _, e := syscall.Syscall(sysMemfdCreate, uintptr(unsafe.Pointer(&b[0])), closeOnExec, 0)
+	fd, _, e := syscall.Syscall(nr, uintptr(unsafe.Pointer(&b[0])), closeOnExec, 0)
 	if e != 0 {
 		return nil, fmt.Errorf("native: memory file: %w", e)
 	}
@@ -41,8 +58,8 @@ func memfd(name string) (*os.File, error) {
 
 // executable puts the program into a file that can be executed: one that nobody
 // has open for writing.
-func executable() (*os.File, error) {
-	code, err := runnerProgram()
+func (l *launch) executable() (*os.File, error) {
+	code, err := l.program()
 	if err != nil {
 		return nil, err
 	}
@@ -54,15 +71,15 @@ func executable() (*os.File, error) {
 		return nil, err
 	}
 	defer w.Close()
-	if _, err := w.Write(elfFile(code, textBase)); err != nil {
+	if _, err := w.Write(elfFile(l.kind, code, textBase)); err != nil {
 		return nil, err
 	}
 	return os.Open(fmt.Sprintf("/proc/self/fd/%d", w.Fd()))
 }
 
 // newProcess starts a runner.
-func newProcess() (*process, error) {
-	p := &process{patience: patience}
+func newProcess(l launch) (*process, error) {
+	p := &process{launch: l, patience: patience}
 	var err error
 	if p.file, err = memfd("xol-shared"); err != nil {
 		return nil, err
@@ -82,7 +99,8 @@ func newProcess() (*process, error) {
 
 // start starts the program, which begins with an answer.
 func (p *process) start() error {
-	exe, err := executable()
+	p.put(ctlOut, sharedBase+offOut) // what the first signal shows
+	exe, err := p.executable()
 	if err != nil {
 		return err
 	}
@@ -102,8 +120,13 @@ func (p *process) start() error {
 	// A fork in another goroutine may hold the program open for writing for a
 	// moment, and then it cannot be executed.
 	for try := 0; ; try++ {
-		p.cmd = exec.Command(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), exe.Fd()))
-		p.cmd.Args = []string{"xol-runner"}
+		path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), exe.Fd())
+		if len(p.emulator) > 0 {
+			p.cmd = exec.Command(p.emulator[0], append(p.emulator[1:len(p.emulator):len(p.emulator)], path)...)
+		} else {
+			p.cmd = exec.Command(path)
+			p.cmd.Args = []string{"xol-runner"}
+		}
 		p.cmd.Env = []string{}
 		p.cmd.Stdin, p.cmd.Stdout = childIn, childOut
 		p.cmd.ExtraFiles = []*os.File{p.file}
@@ -118,13 +141,7 @@ func (p *process) start() error {
 		return err
 	}
 	childOut.Close()
-	if err := p.answer(); err != nil {
-		return err
-	}
-	if r := int64(p.get(ctlGuard)); r != 0 {
-		return fmt.Errorf("seccomp: %w", syscall.Errno(-r))
-	}
-	return nil
+	return p.answer()
 }
 
 var errStuck = errors.New("native: no answer")
@@ -177,11 +194,9 @@ func (p *process) call(nr uint64, args ...uint64) error {
 	return nil
 }
 
-func (p *process) word(off int) *uint64 { return (*uint64)(unsafe.Pointer(&p.shared[off])) }
+func (p *process) get(off int) uint64 { return p.kind.order.Uint64(p.shared[off:]) }
 
-func (p *process) get(off int) uint64 { return *p.word(off) }
-
-func (p *process) put(off int, v uint64) { *p.word(off) = v }
+func (p *process) put(off int, v uint64) { p.kind.order.PutUint64(p.shared[off:], v) }
 
 // stop ends the program, whatever it does.
 func (p *process) stop() {

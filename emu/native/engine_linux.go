@@ -1,7 +1,6 @@
 package native
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,74 +12,72 @@ import (
 type engine struct {
 	p       *process
 	t       *emu.Target
-	f       *Features
-	places  []place
-	masks   []uint64
+	isa     isa
+	calls   memoryCalls
 	record  int // size of a record
 	regions []region
 	pages   []*emu.Page
 	next    int           // first byte of the pool that was never used
 	free    map[int][]int // by size
-	flags   int           // word of the flags
-	st0     int           // first word of st0
 
 	canary *emu.Page
 	shots  int
 	deaths int // programs that a run has taken down
 }
 
+// isa is what engines of instruction sets do differently.
+type isa interface {
+	// setUp writes what the runner reads beside runs.
+	setUp(e *engine)
+	// run executes a batch whose limit is not zero.
+	run(e *engine, b *emu.Batch) error
+	// begin writes what a command needs beside its states.
+	begin(e *engine, b *emu.Batch)
+	pack(rec []byte, words []uint64)
+	// unpack reads the record of run i of a command.
+	unpack(e *engine, rec []byte, words []uint64, i int)
+	// stop says how run i ended; lines is how many lines are before those of the
+	// command.
+	stop(e *engine, b *emu.Batch, i int, lines uint32) emu.Stop
+	// shape makes a state one that threads can have.
+	shape(words []uint64)
+	// gone is told of memory that is no longer there.
+	gone(addr uint64, size int)
+	// guard is what the protection of executable pages has beside the usual.
+	guard() uint64
+	// constant is an instruction that sets word 0 of a state to a number.
+	constant(n uint32) (code []byte, want uint64)
+}
+
+// memoryCalls are the numbers of system calls.
+type memoryCalls struct{ mmap, munmap, mprotect uint64 }
+
 // region is a page in the shared memory.
 type region struct {
 	page       *emu.Page
 	live, base int // offsets; base is 0 if it is not watched
 	size       int
+	staged     bool // the page's own bytes are elsewhere: see [batchISA]
 }
 
-func open(t *emu.Target, f *Features) (emu.CPU, error) {
-	p, err := newProcess()
+// newEngine starts a runner.
+func newEngine(l launch, t *emu.Target, i isa, calls memoryCalls, record int) (*engine, error) {
+	p, err := newProcess(l)
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{p: p, t: t, f: f, next: offPool, free: map[int][]int{}, record: (recX + max(f.size, xHeaderEnd) + 63) &^ 63}
+	e := &engine{p: p, t: t, isa: i, calls: calls, next: offPool, free: map[int][]int{}, record: (record + 63) &^ 63}
 	if e.record > maxRecord {
 		p.close()
-		return nil, fmt.Errorf("a register area of %d bytes", f.size)
-	}
-	for i := range t.Words {
-		w := &t.Words[i]
-		at, err := placeOf(w, f)
-		if err != nil {
-			p.close()
-			return nil, err
-		}
-		switch {
-		case w.Reg == t.Flags:
-			e.flags = i
-		case w.Name == "st0.0":
-			e.st0 = i
-		}
-		e.places = append(e.places, at)
-		e.masks = append(e.masks, ^uint64(0)>>(64-w.Bits))
+		return nil, fmt.Errorf("a register area of %d bytes", record)
 	}
 	e.setUp()
 	return e, nil
 }
 
-// setUp writes what runners read beside runs.
 func (e *engine) setUp() {
-	table := e.p.shared[offCtrl+ctlOpcodes:][:256]
-	for _, b := range [...]byte{0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3} {
-		table[b] = opPrefix
-	}
-	if e.t.Bits == 64 {
-		for b := 0x40; b < 0x50; b++ {
-			table[b] = opPrefix
-		}
-	}
-	table[0x9c], table[0x9d], table[0xcf] = opPush, opRestore, opRestore
 	e.p.put(ctlRecord, uint64(e.record))
-	e.p.put(ctlExtra, uint64(max(e.f.size, xHeader)-xHeader)/8)
-	e.p.put(ctlMode32, uint64(64-e.t.Bits))
+	e.isa.setUp(e)
 }
 
 // Close implements [emu.CPU].
@@ -110,6 +107,9 @@ func (e *engine) Map(addr uint64, size int, prot emu.Prot, watch bool) (*emu.Pag
 	if size <= 0 || size%4096 != 0 || len(e.regions) == maxPages {
 		return nil, fmt.Errorf("native: cannot map %d bytes at %#x", size, addr)
 	}
+	if _, ok := e.isa.(*batchISA); ok && prot&emu.ProtExec != 0 {
+		prot &^= emu.ProtWrite // a store to the trap behind the site would let the run go on
+	}
 	live, err := e.take(size)
 	if err != nil {
 		return nil, err
@@ -125,6 +125,7 @@ func (e *engine) Map(addr uint64, size int, prot emu.Prot, watch bool) (*emu.Pag
 		}
 		r.page.Base = e.p.shared[r.base : r.base+size : r.base+size]
 	}
+	e.stage(&r)
 	at, _ := slices.BinarySearchFunc(e.regions, addr, func(r region, a uint64) int {
 		if r.page.Addr < a {
 			return -1
@@ -143,7 +144,7 @@ func (e *engine) mapRegion(r *region) error {
 	if a+uint64(r.size) > userEnd || a+uint64(r.size) < a || e.t.Bits == 32 && a>>32 != 0 {
 		return fmt.Errorf("native: %#x is not for programs", a)
 	}
-	if err := e.p.call(sysMmap, a, uint64(r.size), uint64(r.page.Prot), shared|noReplace, sharedFile, uint64(r.live)); err != nil {
+	if err := e.p.call(e.calls.mmap, a, uint64(r.size), e.prot(r.page.Prot), shared|noReplace, sharedFile, uint64(r.live)); err != nil {
 		return fmt.Errorf("native: map %d bytes at %#x: %w", r.size, a, err)
 	}
 	if got := e.p.get(ctlResult); got != a {
@@ -159,9 +160,10 @@ func (e *engine) Unmap(addr uint64) error {
 		return fmt.Errorf("native: nothing is mapped at %#x", addr)
 	}
 	r := e.regions[i]
-	if err := e.p.call(sysMunmap, addr, uint64(r.size)); err != nil {
+	if err := e.p.call(e.calls.munmap, addr, uint64(r.size)); err != nil {
 		return fmt.Errorf("native: unmap %#x: %w", addr, err)
 	}
+	e.isa.gone(addr, r.size)
 	e.regions, e.pages = slices.Delete(e.regions, i, i+1), slices.Delete(e.pages, i, i+1)
 	e.free[r.size] = append(e.free[r.size], r.live)
 	if r.base != 0 {
@@ -170,7 +172,31 @@ func (e *engine) Unmap(addr uint64) error {
 	return nil
 }
 
-// Forget implements [emu.CPU]: a processor sees stores to code.
+// prot is how a page is protected.
+func (e *engine) prot(p emu.Prot) uint64 {
+	if p&emu.ProtExec != 0 {
+		return uint64(p) | e.isa.guard()
+	}
+	return uint64(p)
+}
+
+// stage separates what an executable page holds from what can be executed there,
+// where the runner cannot step: that is traps, until a run installs code.
+func (e *engine) stage(r *region) {
+	if _, ok := e.isa.(*batchISA); !ok || r.page.Prot&emu.ProtExec == 0 {
+		return
+	}
+	r.staged = true
+	e.t.FillAt(r.page.Live, r.page.Addr)
+	r.page.Live = make([]byte, r.size)
+	if r.base != 0 {
+		e.t.FillAt(r.page.Base, r.page.Addr)
+		r.page.Base = make([]byte, r.size)
+	}
+}
+
+// Forget implements [emu.CPU]: a processor sees stores to code, or code is made
+// known when it is installed.
 func (e *engine) Forget(uint64, int) error { return nil }
 
 var errBatch = errors.New("native: batch too small, or it holds memory that is not watched")
@@ -185,6 +211,11 @@ func (e *engine) Run(b *emu.Batch) error {
 	if b.Limit == 0 {
 		return e.runNothing(b)
 	}
+	return e.isa.run(e, b)
+}
+
+// runAll executes a batch in as many commands as it takes.
+func (e *engine) runAll(b *emu.Batch) error {
 	watched := e.pageTable()
 	for at := 0; at < b.N; {
 		n := min(b.N-at, maxRuns, maxOutLines/max(watched, 1))
@@ -196,13 +227,6 @@ func (e *engine) Run(b *emu.Batch) error {
 			return err
 		}
 		at += done
-	}
-	if b.Trace != nil {
-		n := min(int(b.Stops[b.N-1].Steps), maxTrace)
-		b.Trace = b.Trace[:0]
-		for i := range n {
-			b.Trace = append(b.Trace, e.p.get(offTrace+8*i))
-		}
 	}
 	return nil
 }
@@ -270,23 +294,12 @@ func (e *engine) runSome(b *emu.Batch, at, n int) (int, error) {
 		return 0, err
 	}
 	for i := range n {
-		e.pack(p.shared[offIn+i*e.record:][:e.record], b.In[(at+i)*words:(at+i+1)*words])
+		e.isa.pack(p.shared[offIn+i*e.record:][:e.record], b.In[(at+i)*words:(at+i+1)*words])
 	}
 	p.put(ctlRuns, uint64(n))
 	p.put(ctlDone, 0)
-	p.put(ctlLo, b.Lo)
-	p.put(ctlSize, b.Hi-b.Lo)
-	p.put(ctlLimit, uint64(b.Limit))
 	p.put(ctlLines, 0)
-	p.put(ctlTrace, 0)
-	if b.Trace != nil {
-		p.put(ctlTrace, maxTrace)
-	}
-	hide := uint64(1)
-	if b.Stepped {
-		hide = 0
-	}
-	p.put(ctlHide, hide)
+	e.isa.begin(e, b)
 	err := p.command(commandRun)
 	done := n
 	if err != nil {
@@ -294,8 +307,8 @@ func (e *engine) runSome(b *emu.Batch, at, n int) (int, error) {
 	}
 	lines := uint32(len(b.Lines))
 	for i := range done {
-		e.unpack(p.shared[offOut+i*e.record:][:e.record], b.Out[(at+i)*words:(at+i+1)*words], i)
-		b.Stops[at+i] = e.stop(i, lines)
+		e.isa.unpack(e, p.shared[offOut+i*e.record:][:e.record], b.Out[(at+i)*words:(at+i+1)*words], i)
+		b.Stops[at+i] = e.isa.stop(e, b, i, lines)
 	}
 	if done > 0 {
 		s := &b.Stops[at+done-1]
@@ -319,7 +332,7 @@ func (e *engine) inputs(b *emu.Batch, at, n int) error {
 		return errBatch
 	}
 	for i := 0; i <= n; i++ {
-		binary.LittleEndian.PutUint32(e.p.shared[offFirst+4*i:], b.InFirst[at+i]-from)
+		e.p.kind.order.PutUint32(e.p.shared[offFirst+4*i:], b.InFirst[at+i]-from)
 	}
 	var r *region
 	for k := from; k < b.InFirst[at+n]; k++ {
@@ -347,107 +360,6 @@ func (e *engine) appendLines(b *emu.Batch, n int) {
 	}
 }
 
-// pack makes the record of a state.
-func (e *engine) pack(rec []byte, words []uint64) {
-	clear(rec)
-	for i, p := range e.places {
-		p.put(rec, words[i])
-	}
-	le := binary.LittleEndian
-	le.PutUint64(rec[recFlags:], words[e.flags]|flagTF)
-	cs := uint16(selCode64)
-	if e.t.Bits == 32 {
-		cs = selCode32
-	}
-	le.PutUint16(rec[recCS:], cs)
-	le.PutUint16(rec[recSS:], selData)
-	le.PutUint64(rec[recX+xHeader:], e.f.components)
-}
-
-// unpack reads the words of a record.
-func (e *engine) unpack(rec []byte, words []uint64, i int) {
-	held := binary.LittleEndian.Uint64(rec[recX+xHeader:])
-	for _, c := range e.f.parts {
-		if e.f.components>>c.number&1 != 0 && held>>c.number&1 == 0 {
-			clear(rec[recX+c.off : recX+c.off+c.size]) // in its initial state
-		}
-	}
-	for k, p := range e.places {
-		words[k] = p.get(rec) & e.masks[k]
-	}
-	const flagRF = 1 << 16
-	words[e.flags] &^= flagRF // of the trap
-	s := offStops + i*stopEntry
-	if e.p.get(s+stopKind) == stopSignal || e.p.get(s+stopOp) != opRestore {
-		words[e.flags] &^= flagTF // ours
-	}
-	const pending = 1 << 7 // FSW.ES
-	if e.f.NoErrorPointers && rec[recX+xFSW]&pending == 0 {
-		e.clearPointers(words)
-	}
-}
-
-// clearPointers clears the words of the last x87 instruction, which the
-// processor does not keep.
-func (e *engine) clearPointers(words []uint64) {
-	for k := range e.places {
-		if off := e.places[k].off - recX; off >= xFOP && off < xMXCSR {
-			words[k] = 0
-		}
-	}
-}
-
-// The numbers of exceptions (Intel SDM volume 3, 6.3.1).
-const (
-	excInvalid = 6
-	excPage    = 14
-
-	// NumSystemCall is the number of the exception that a system call is, which
-	// no processor has.
-	NumSystemCall = 256
-)
-
-// stop says how run i of a command ended. lines is how many lines are before
-// those of the command.
-func (e *engine) stop(i int, lines uint32) emu.Stop {
-	at := offStops + i*stopEntry
-	s := emu.Stop{Steps: uint32(e.p.get(at + stopSteps)), First: lines + uint32(e.p.get(at+stopFirst)), Lines: uint32(e.p.get(at + stopLines))}
-	switch e.p.get(at + stopKind) {
-	case stopLeft:
-		s.Kind = emu.StopLeft
-		return s
-	case stopLimit:
-		s.Kind = emu.StopLimit
-		return s
-	}
-	rec := e.p.shared[offOut+i*e.record:]
-	trap := binary.LittleEndian.Uint64(rec[recTrap:])
-	switch {
-	case e.p.get(at+stopSig) == sigSYS:
-		s.Kind, s.Num = emu.StopException, NumSystemCall
-	case trap == excPage:
-		s.Kind, s.Addr = emu.StopFault, binary.LittleEndian.Uint64(rec[recCR2:])
-		s.Access = access(binary.LittleEndian.Uint64(rec[recErr:]))
-	case trap == excInvalid:
-		s.Kind, s.Num = emu.StopInvalid, excInvalid
-	default:
-		s.Kind, s.Num = emu.StopException, uint16(trap)
-	}
-	return s
-}
-
-// access is the direction that the error code of a page fault tells (SDM volume
-// 3, 4.7).
-func access(code uint64) emu.Access {
-	switch {
-	case code&16 != 0:
-		return emu.AccessFetch
-	case code&2 != 0:
-		return emu.AccessWrite
-	}
-	return emu.AccessRead
-}
-
 // restart replaces a program that a run has taken down.
 func (e *engine) restart() error {
 	e.deaths++
@@ -461,7 +373,7 @@ func (e *engine) restart() error {
 	for i := range e.regions {
 		r := &e.regions[i]
 		if r.base != 0 {
-			copy(r.page.Live, r.page.Base)
+			copy(e.p.shared[r.live:r.live+r.size], e.p.shared[r.base:])
 		}
 		if err := e.mapRegion(r); err != nil {
 			return err
@@ -470,34 +382,13 @@ func (e *engine) restart() error {
 	return nil
 }
 
-// Shape implements [emu.Shaper]: bases are canonical addresses (else loading them
-// faults), so are the last x87 pointers, whose opcode has eleven bits. Of the
-// x87 registers some are in use.
-func (e *engine) Shape(words []uint64) {
-	const opcodeBits = 1<<11 - 1
-	for i := range words {
-		switch e.places[i].off {
-		case recFS, recGS, recX + xFIP, recX + xFDP:
-			words[i] = uint64(int64(words[i]<<16)>>16) & e.masks[i]
-		case recX + xFOP:
-			words[i] &= opcodeBits
-		case recX + xFTW:
-			words[i] = uint64(tags[words[e.st0]>>8&7])
-		}
-	}
-	if e.f.NoErrorPointers {
-		e.clearPointers(words)
-	}
-}
-
-// tags are the abridged tag words that states have: all registers in use, none,
-// one or some.
-var tags = [8]byte{0xff, 0, 0x7f, 0xfe, 0x81, 0xc0, 3, 0xff}
+// Shape implements [emu.Shaper].
+func (e *engine) Shape(words []uint64) { e.isa.shape(words) }
 
 const canaryAddr = 0x70000000
 
-// Canary implements [emu.CPU]: it writes mov eax, imm32 over the last one and
-// executes it.
+// Canary implements [emu.CPU]: it writes an instruction with a new constant over the
+// last one and executes it.
 func (e *engine) Canary() error {
 	if e.canary == nil {
 		p, err := e.Map(canaryAddr, 4096, emu.ProtRead|emu.ProtExec, false)
@@ -507,17 +398,23 @@ func (e *engine) Canary() error {
 		e.canary = p
 	}
 	e.shots++
-	want := uint32(0x5eed0000 + e.shots)
-	e.canary.Live[0] = 0xb8
-	binary.LittleEndian.PutUint32(e.canary.Live[1:], want)
+	code, want := e.isa.constant(uint32(e.shots))
+	copy(e.canary.Live, code)
 	b := e.single(canaryAddr)
 	if err := e.Run(b); err != nil {
 		return err
 	}
-	if got := uint32(b.Out[0]); got != want {
-		return fmt.Errorf("%w: eax = %#x, want %#x", emu.ErrStale, got, want)
+	if got := b.Out[0]; got != want {
+		return fmt.Errorf("%w: %s = %#x, want %#x", emu.ErrStale, e.t.Words[0].Name, got, want)
 	}
 	return nil
+}
+
+// caseAt puts code beside the canary.
+func (e *engine) caseAt(code ...byte) uint64 {
+	const beside = 64
+	copy(e.canary.Live[beside:], code)
+	return canaryAddr + beside
 }
 
 // single is a batch of one step from an empty state at addr.
