@@ -96,7 +96,7 @@ func (b *planner) stepIndirectCall() fixups.Reason {
 	return fixups.ReasonNone
 }
 
-// linkAndBR is a call by a register as x30 := end of the site, BR.
+// linkAndBR is a call by a register as x30 := end of the site, BR or RET.
 //
 // The target is read before x30 is written, so BLR x30 needs another register for
 // it. So does a target that has to be authenticated, which may fault: x30 must not
@@ -104,32 +104,29 @@ func (b *planner) stepIndirectCall() fixups.Reason {
 //
 // BR x16 and BR x17 are welcome at every landing pad that BLR is (at BTI j too,
 // where the site would fault), other registers, from a guarded page, at none of
-// functions. So where pages may be guarded the target goes through x16 or x17 if one
-// of them is dead; if not, that is refused where pages are guarded and a hazard where
-// they may be.
+// functions. RET is welcome everywhere, and the guarded control stack, with which it
+// would compare, is not on here.
 func (b *planner) linkAndBR() fixups.Reason {
 	n := b.rn()
-	auth := b.family() == famBLRAuth
-	veneer := n == ip0 || n == ip1
-	if auth || n == lr || !veneer && b.env.BTI != reloc.Off {
+	b.p.Strategy = fixups.StrategyReEncode
+	b.start()
+	if auth := b.family() == famBLRAuth; auth || n == lr {
 		s := b.scratch()
-		switch {
-		case s == ip0 || s == ip1 || s >= 0 && b.env.BTI != reloc.On && (auth || n == lr):
-			b.start()
-			b.toScratch(s, n, auth)
-			n, veneer = s, s == ip0 || s == ip1
-		case auth, n == lr, b.env.BTI == reloc.On:
+		if s < 0 {
 			return fixups.ReasonNoScratch
 		}
+		b.toScratch(s, n, auth)
+		b.start()
+		n = s
 	}
 	b.clobberBType()
-	if b.p.Strategy == fixups.StrategyNone {
-		b.p.Strategy = fixups.StrategyReEncode
-	}
-	b.start()
 	b.link(func() { b.linked(fixups.StatePart, xreg(n), btypeCall) })
 	b.linked(fixups.StateDone, xreg(n), btypeCall)
-	b.emit(wordBR | uint32(n)<<5)
+	w := uint32(wordBR)
+	if n != ip0 && n != ip1 && b.env.BTI != reloc.Off {
+		w = wordRET
+	}
+	b.emit(w | uint32(n)<<5)
 	return fixups.ReasonNone
 }
 

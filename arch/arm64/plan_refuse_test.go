@@ -31,8 +31,6 @@ func TestRefusals(t *testing.T) {
 		{"10000094", reloc.Env{Forms: jump, Return: fixups.ReturnsSlot, ABI: reloc.ABICall, BTI: reloc.On, GCS: reloc.Off}, fixups.ReasonNoReach},
 		{"10000094", reloc.Env{Forms: jump, Return: fixups.ReturnsSlot, Dead: fixups.MakeRegSet(9)}, fixups.ReasonNoScratch}, // x9 may hold a result
 		{"c0033fd6", reloc.Env{Forms: jump, Slots: reloc.SlotsNear}, fixups.ReasonNoScratch},
-		{"20013fd6", reloc.Env{Forms: jump, Slots: reloc.SlotsNear, BTI: reloc.On}, fixups.ReasonNoScratch},
-		{"20013fd6", reloc.Env{Forms: jump, Slots: reloc.SlotsNear, BTI: reloc.On, Dead: fixups.MakeRegSet(8)}, fixups.ReasonNoScratch},
 		{"20013fd6", reloc.Env{Forms: jump, GCS: reloc.On}, fixups.ReasonShadowStack},
 		{"20013fd6", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonNoStop},
 		{"09093fd7", reloc.Env{Forms: jump, Slots: reloc.SlotsNear}, fixups.ReasonNoScratch},

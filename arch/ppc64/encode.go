@@ -128,20 +128,21 @@ func (b *planner) target() int64 { return int64(b.in.Target - b.in.PC) }
 func (b *planner) off() int { return len(b.p.Code) }
 
 // word appends an instruction word without a boundary.
-func (b *planner) word(w uint32) {
-	if b.a.big {
-		b.p.Code = binary.BigEndian.AppendUint32(b.p.Code, w)
-	} else {
-		b.p.Code = binary.LittleEndian.AppendUint32(b.p.Code, w)
+func (b *planner) word(w uint32) { b.p.Code = b.a.appendWord(b.p.Code, w) }
+
+func (a *Arch) appendWord(dst []byte, w uint32) []byte {
+	if a.big {
+		return binary.BigEndian.AppendUint32(dst, w)
 	}
+	return binary.LittleEndian.AppendUint32(dst, w)
 }
 
-// setWord writes the instruction word at off anew.
-func (b *planner) setWord(off int, w uint32) {
-	if b.a.big {
-		binary.BigEndian.PutUint32(b.p.Code[off:], w)
+// putWord writes the instruction word at off anew.
+func (a *Arch) putWord(code []byte, off int, w uint32) {
+	if a.big {
+		binary.BigEndian.PutUint32(code[off:], w)
 	} else {
-		binary.LittleEndian.PutUint32(b.p.Code[off:], w)
+		binary.LittleEndian.PutUint32(code[off:], w)
 	}
 }
 

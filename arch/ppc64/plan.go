@@ -11,14 +11,14 @@ import (
 // them has to be dead, by Env.Dead or Env.ABI, and a general register dead or
 // spilled; see scratch.go.
 func (a *Arch) Plan(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) error {
-	b := planner{p: p, in: in, env: env, a: a, w: uint32(in.Ext[0])}
-	if in.Len == 8 {
-		b.w, b.w2 = uint32(in.Ext[0]>>32), uint32(in.Ext[0])
-	}
 	if crossesLine(in) {
 		p.Reset()
-		return fixups.ReasonPrefixLine // the context says so, too, if there is one
+		return fixups.ReasonPrefixLine // so says the context, too, if there is one
 	}
+	if env.Forms == fixups.FormJump.Bit() && a.nearJump(p, in, env) {
+		return nil
+	}
+	b := a.newPlanner(p, in, env)
 	reason := fixups.ReasonUnknown
 	for _, f := range reloc.Order {
 		if !env.Forms.Has(f) {
@@ -30,6 +30,14 @@ func (a *Arch) Plan(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) error {
 	}
 	p.Reset()
 	return reason
+}
+
+func (a *Arch) newPlanner(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) planner {
+	b := planner{p: p, in: in, env: env, a: a, w: uint32(in.Ext[0])}
+	if in.Len == pairLen {
+		b.w, b.w2 = uint32(in.Ext[0]>>32), uint32(in.Ext[0])
+	}
+	return b
 }
 
 // span says how far from the site the slot may be, which is what decides between
@@ -95,6 +103,7 @@ func (b *planner) slotless() fixups.Reason {
 
 func (b *planner) slot(f fixups.Form, s *span) fixups.Reason {
 	b.reset(f)
+	b.p.SlotAlign = wordLen
 	b.span = *s
 	b.min, b.max = math.MinInt64, math.MaxInt64
 	step := f == fixups.FormStep

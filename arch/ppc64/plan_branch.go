@@ -121,7 +121,7 @@ func (b *planner) farCond() fixups.Reason {
 	b.put(b.condTo(0))
 	again := h
 	b.departHeld(&h, b.out, b.next())
-	b.setWord(at, b.condTo(b.off()-at))
+	b.a.putWord(b.p.Code, at, b.condTo(b.off()-at))
 	b.departHeld(&again, b.out, b.target())
 	b.p.Tail = fixups.TailJump
 	return fixups.ReasonNone

@@ -69,10 +69,10 @@ func (b *planner) operand(step bool) fixups.Reason {
 
 // low reports whether 34 bits name the address from anywhere. The field is checked when
 // the plan is placed, for the site may have moved.
-func (b *planner) low() bool {
-	v := int64(b.in.Target)
-	return !b.env.Biased && -wideSpan <= v && v < wideSpan
-}
+func (b *planner) low() bool { return !b.env.Biased && isLow(b.in.Target) }
+
+// isLow reports whether 34 bits, sign-extended, hold an address.
+func isLow(addr uint64) bool { return addr+wideSpan < 2*wideSpan }
 
 // putRelative appends the instruction with R=1 and a displacement for the slot.
 func (b *planner) putRelative() {
