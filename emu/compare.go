@@ -469,6 +469,11 @@ func (c *check) comeBack() error {
 	if w.t.Link == fixups.RegNone {
 		s.Words[w.x.word(w.t.SP)] += uint64(w.t.Bits / 8)
 	}
+	for i := range s.Words {
+		if w.info.PadRegs.Has(w.t.Words[i].Reg) {
+			s.Words[i] = 0 // a return asks for no landing pad
+		}
+	}
 	want := append([]uint64(nil), s.Words...)
 	if _, err := w.run(&c.c, &s, c.at.Slot, c.at.Slot+uint64(c.code), maxSteps, nil); err != nil {
 		return err

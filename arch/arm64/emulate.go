@@ -26,7 +26,7 @@ func (b *planner) emulate() fixups.Reason {
 	case famBL:
 		b.emulateCall(&q)
 	case famBR, famBLR:
-		b.emulateIndirect(&q)
+		r = b.emulateIndirect(&q)
 	case famRET:
 		r = b.emulateReturn(&q)
 	case famADR, famADRP:
@@ -59,9 +59,10 @@ func (b *planner) leaveTo(q *steps, pc fixups.Operand, btype int64) {
 	q.mov(fixups.PC(), pc)
 }
 
-// setBType appends the write of BTYPE, unless no page is guarded.
+// setBType appends the write of BTYPE. Where no page is guarded nothing looks at it,
+// and that it is zero from here on is left out.
 func (b *planner) setBType(q *steps, v int64) {
-	if b.env.BTI != reloc.Off {
+	if b.env.BTI != reloc.Off || v != btypeNone {
 		q.mov(fixups.R(BTYPE), fixups.Const(v))
 	}
 }

@@ -141,10 +141,11 @@ func (b *planner) emulateCall(q *steps) {
 	b.leaveTo(q, fixups.SitePlus(b.target()), btypeNone)
 }
 
-// emulateIndirect is BR and BLR. The target is read before x30 is written. Whether
-// the page of a BR is guarded is not known unless the caller says so: then it is
-// taken for one that is not.
-func (b *planner) emulateIndirect(q *steps) {
+// emulateIndirect is BR and BLR. The target is read before x30 is written. What BR
+// by another register than x16 and x17 makes of BTYPE depends on whether the page of
+// the site is guarded, which not all pages are where pages may be, so it is left to
+// the other forms there. Where that is not known it is taken for one that is not.
+func (b *planner) emulateIndirect(q *steps) fixups.Reason {
 	n := b.rn()
 	if b.family() == famBLR {
 		target := zeroReg(n)
@@ -154,17 +155,18 @@ func (b *planner) emulateIndirect(q *steps) {
 		}
 		b.linkTo(q)
 		b.leaveTo(q, target, btypeCall)
-		return
+		return fixups.ReasonNone
 	}
-	btype := int64(btypeJump)
-	switch {
-	case n == ip0 || n == ip1 || b.env.BTI == reloc.Off:
-	case b.env.BTI == reloc.On:
-		btype = btypeBR
-	default:
-		b.in.Hazards |= fixups.HazardBType.Bit()
+	if n != ip0 && n != ip1 {
+		switch b.env.BTI {
+		case reloc.On:
+			return fixups.ReasonNotEmulated
+		case reloc.Unknown:
+			b.in.Hazards |= fixups.HazardBType.Bit()
+		}
 	}
-	b.leaveTo(q, zeroReg(n), btype)
+	b.leaveTo(q, zeroReg(n), btypeJump)
+	return fixups.ReasonNone
 }
 
 // emulateReturn is RET. With a guarded control stack it compares two addresses,

@@ -11,8 +11,7 @@ import (
 const (
 	btypeNone = 0 // nothing
 	btypeJump = 1 // BR x16 and x17, and BR from a page that is not guarded
-	btypeCall = 2 // BLR
-	btypeBR   = 3 // BR by another register, from a guarded page
+	btypeCall = 2 // BLR; BR by another register from a guarded page makes it 3
 )
 
 // Bits of BLRAA and its like (Arm ARM, C6.2, BLRAA).
