@@ -38,9 +38,10 @@ const (
 // which cannot be a base, only where none is needed.
 var scratchRegs = [...]fixups.Reg{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 31, 30, 29, 28, 0}
 
-// exits are the registers that branches go by, in the order of preference: no
-// compiler allocates TAR.
-var exits = [...]fixups.Reg{TAR, CTR, LR}
+// exits are the registers that branches go by, in the order of preference. No signal
+// frame has TAR: a thread that a signal finds in the slot has to be taken out of it
+// before the handler runs, which may come through a slot itself.
+var exits = [...]fixups.Reg{CTR, LR, TAR}
 
 // sprDead reports whether TAR, CTR or LR may be overwritten, which the caller or the
 // ABI says. Both ABIs have CTR and TAR volatile across calls (ELFv2, 2.2.1.1), so
