@@ -7,11 +7,12 @@ import (
 	"debug/elf"
 	"iter"
 
+	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/reloc"
 )
 
-var all = [...]reloc.Arch{x86.AMD64, x86.I386}
+var all = [...]reloc.Arch{x86.AMD64, x86.I386, ppc64.BE, ppc64.LE}
 
 // All iterates over the instruction sets, in a fixed order.
 func All() iter.Seq[reloc.Arch] {
@@ -25,7 +26,7 @@ func All() iter.Seq[reloc.Arch] {
 }
 
 // ByName returns the instruction set of that name, in GOARCH spelling: amd64,
-// 386. ok is false if there is no such port.
+// 386, ppc64, ppc64le. ok is false if there is no such port.
 func ByName(name string) (a reloc.Arch, ok bool) {
 	for _, a := range all {
 		if a.Info().Name == name {

@@ -2,6 +2,8 @@ package corpus_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,15 +30,15 @@ func TestConditions(t *testing.T) {
 	ran := map[string]int{}
 	for c := range corpus.All() {
 		a, ok := arch.ByName(c.Arch)
-		bits := flagBits[c.Arch]
-		if !ok || bits == nil {
+		if !ok {
 			continue
 		}
 		for i := range c.Insns {
 			in := &c.Insns[i]
+			bits := bitsOf(c.Arch, in.When)
 			w := corpus.Want{Off: in.Off, Form: fixups.FormEmulate}
 			var p reloc.Plan
-			if in.When == "" || in.Target == nil || plan(&p, a, c, &w) != nil {
+			if in.When == "" || bits == nil || in.Target == nil || plan(&p, a, c, &w) != nil {
 				continue
 			}
 			ran[in.When]++
@@ -50,21 +52,39 @@ func TestConditions(t *testing.T) {
 			}
 		}
 	}
-	if len(ran) < 16+8 {
+	if len(ran) < 16+8+3 {
 		t.Errorf("only %d conditions: %v", len(ran), ran)
 	}
+}
+
+// bitsOf returns which bits of the flags register the condition names: on Power
+// those of CR go by their number in the manual.
+func bitsOf(arch, when string) map[string]uint {
+	if !strings.HasPrefix(arch, "ppc64") {
+		return flagBits[arch]
+	}
+	bits := map[string]uint{}
+	for _, term := range strings.FieldsFunc(when, func(r rune) bool { return strings.ContainsRune("|&=!", r) }) {
+		if n, err := strconv.ParseUint(strings.TrimPrefix(term, "cr."), 10, 5); err == nil && strings.HasPrefix(term, "cr.") {
+			bits[term] = 31 - uint(n)
+		}
+	}
+	return bits
 }
 
 // branch runs p once. The five low bits of set are the flags, in some order.
 func branch(a reloc.Arch, c *corpus.Case, in *corpus.Insn, p *reloc.Plan, bits map[string]uint, set, count uint64) error {
 	m := newThread(a, c, 0)
 	var flags uint64 = 2
-	for i, name := range []string{"CF", "PF", "ZF", "SF", "OF"} {
+	for i, name := range slices.Sorted(maps.Keys(bits)) {
 		flags |= set >> i & 1 << bits[name]
 	}
-	counter, ok := m.i.Regs.Reg("rcx")
-	if !ok {
-		counter, _ = m.i.Regs.Reg("ecx")
+	var counter fixups.Reg
+	for _, name := range []string{"rcx", "ecx", "ctr"} {
+		if r, ok := m.i.Regs.Reg(name); ok {
+			counter = r
+			break
+		}
 	}
 	count = m.cut(count)
 	m.regs[m.i.Flags], m.regs[counter] = flags, count
@@ -74,7 +94,7 @@ func branch(a reloc.Arch, c *corpus.Case, in *corpus.Insn, p *reloc.Plan, bits m
 	}
 	taken := holds(in.When, func(name string) uint64 {
 		switch name {
-		case "rcx":
+		case "rcx", "ctr":
 			return count
 		case "ecx":
 			return count & 0xffffffff

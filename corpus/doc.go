@@ -1,7 +1,7 @@
 // Package corpus holds the cases that every port, oracle and tool of this
 // module is held against: instructions that bite, where they live, and what is
 // right. The text files beside this page are embedded; [All] and [ByArch] give
-// their cases, [Rows] the one case that each row of the x86 tables has.
+// their cases, [Rows] the one case that each row of a port's tables has.
 //
 // # The format
 //
@@ -72,7 +72,9 @@
 //
 // x86_rows.txt has one case for each row of the x86 tables and x86_census.txt
 // counts what they say of every opcode of every map. Both are made by a sweep
-// over the opcode maps (go generate) and compared by a test, so that an encoding
+// over the opcode maps (go generate). ppc64_rows.txt and ppc64_census.txt have and
+// count the rows of Power, where all 2^32 words have an answer and each count its
+// arithmetic. Tests make all of them again and compare, so that an encoding
 // cannot change its class, and a row cannot lack a case, without a reviewed
 // difference in these files.
 package corpus

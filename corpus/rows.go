@@ -22,22 +22,36 @@ type Row struct {
 	Name    string // mnemonic
 }
 
+// rowFiles are the files of rows, one a port.
+var rowFiles = []string{"x86_rows.txt", "ppc64_rows.txt"}
+
+// Rows iterates over the rows of all ports.
+func Rows() iter.Seq[Row] { return rowsOf(rowFiles...) }
+
 // X86Rows iterates over the rows of the x86 tables, in the order of their
 // numbers. A row of which the encoding, class or hazards differ between the
 // modes comes twice.
-func X86Rows() iter.Seq[Row] {
+func X86Rows() iter.Seq[Row] { return rowsOf("x86_rows.txt") }
+
+// PPC64Rows iterates over the rows of the Power tables, in the order of their
+// numbers. Each comes twice, once in each byte order.
+func PPC64Rows() iter.Seq[Row] { return rowsOf("ppc64_rows.txt") }
+
+func rowsOf(files ...string) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
-		text, err := texts.ReadFile("x86_rows.txt")
-		if err != nil {
-			panic("corpus: " + err.Error())
-		}
-		rows, err := ParseRows(text)
-		if err != nil {
-			panic("x86_rows.txt: " + err.Error())
-		}
-		for _, r := range rows {
-			if !yield(r) {
-				return
+		for _, name := range files {
+			text, err := texts.ReadFile(name)
+			if err != nil {
+				panic("corpus: " + err.Error())
+			}
+			rows, err := ParseRows(text)
+			if err != nil {
+				panic(name + ": " + err.Error())
+			}
+			for _, r := range rows {
+				if !yield(r) {
+					return
+				}
 			}
 		}
 	}
