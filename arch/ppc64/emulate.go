@@ -11,8 +11,6 @@ import "github.com/xol-go/xol/fixups"
 // access has changed nothing.
 func (b *planner) emulate() fixups.Reason {
 	switch familyOf(b.in) {
-	case famExclusive:
-		return fixups.ReasonExclusive
 	case famNop:
 		b.p.Emulate = b.jumpTo(b.next())
 		return fixups.ReasonNone
