@@ -63,7 +63,7 @@ func check(t *testing.T, a reloc.Arch, code []byte, pc uint64, env *reloc.Env, b
 	if err != nil || !back.Entries[0].Equal(&e) {
 		t.Fatalf("%x at %#x: JSON gives another entry (%v)\n%s", code, pc, err, doc)
 	}
-	if int(e.Len) != len(e.Bytes) {
+	if int(e.Len) != len(e.Bytes) || int(e.Len)%info.Align != 0 {
 		return // cut: the binary form has no such entries
 	}
 	raw, err := tab.AppendBinary(nil)

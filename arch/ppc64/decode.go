@@ -35,7 +35,11 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	if len(code) < wordLen {
 		return refuse(in, pc, len(code), fixups.ReasonTruncated)
 	}
-	w := a.word(code)
+	raw := binary.LittleEndian.Uint32(code)
+	w := raw
+	if a.big {
+		w = bits.ReverseBytes32(w)
+	}
 	if w>>26 == prefixOp {
 		return a.decodePair(in, code, pc, w)
 	}
@@ -43,18 +47,7 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	if row == 0 {
 		return refuse(in, pc, wordLen, fixups.ReasonReserved)
 	}
-	f := facts[row]
-	*in = reloc.Insn{
-		PC: pc, Row: row, Len: wordLen,
-		Hazards: fixups.Hazards(f & factHazards),
-		Class:   fixups.Class(f >> factClass & 15),
-		Flags:   reloc.InsnFlags(f >> factFlags),
-		Ext:     [2]uint64{uint64(w), f >> 32},
-	}
-	copy(in.Bytes[:wordLen], code)
-	if f>>factTarget&15 != targetNone {
-		in.Target = target(uint64(w), pc, f>>factTarget&15)
-	}
+	fill(in, pc, uint64(raw), uint64(w), row, wordLen)
 	return nil
 }
 
@@ -68,19 +61,28 @@ func (a *Arch) decodePair(in *reloc.Insn, code []byte, pc uint64, prefix uint32)
 	if row == 0 {
 		return refuse(in, pc, pairLen, fixups.ReasonReserved)
 	}
-	f := facts[row]
-	*in = reloc.Insn{
-		PC: pc, Row: row, Len: pairLen,
-		Hazards: fixups.Hazards(f & factHazards),
-		Class:   fixups.Class(f >> factClass & 15),
-		Flags:   reloc.InsnFlags(f >> factFlags),
-		Ext:     [2]uint64{w, f >> 32},
-	}
-	copy(in.Bytes[:pairLen], code)
-	if f>>factTarget&15 != targetNone {
-		in.Target = target(w, pc, f>>factTarget&15)
-	}
+	fill(in, pc, binary.LittleEndian.Uint64(code), w, row, pairLen)
 	return nil
+}
+
+// fill sets every field of in: raw are the bytes in the order of memory, lowest
+// first, w the word or words.
+func fill(in *reloc.Insn, pc, raw, w uint64, row uint32, n uint8) {
+	f := facts[row]
+	in.PC = pc
+	in.Target = 0
+	in.Hazards = fixups.Hazards(f & factHazards)
+	binary.LittleEndian.PutUint64(in.Bytes[:8], raw)
+	binary.LittleEndian.PutUint64(in.Bytes[8:], 0)
+	in.Row = row
+	in.Len = n
+	in.AltLen = 0
+	in.Class = fixups.Class(f >> factClass & 15)
+	in.Flags = reloc.InsnFlags(f >> factFlags)
+	in.Ext[0], in.Ext[1] = w, f>>32
+	if how := f >> factTarget & 15; how != targetNone {
+		in.Target = target(w, pc, how)
+	}
 }
 
 // target computes where a branch goes, or what a pc-relative operand names. With
