@@ -105,7 +105,9 @@ func (w *Worker) Check(res *Result, p *fixups.Plan, env *reloc.Env, where Placem
 		case Suspect:
 			res.Limit = l.Name
 		case Match:
-			c.rounds = 1
+			if !l.Refused {
+				c.rounds = 1
+			}
 		}
 	}
 	zone, kept := env.ZoneOf(w.info)
@@ -232,6 +234,9 @@ func (c *check) judge(i int) error {
 	w.orig.initial(&c.init, i, words)
 	w.orig.result(&c.o, i, words)
 	if why := unusable(&c.o.Stop); why != "" && !c.forbidden() {
+		if l := w.Limit(c.p.Form); l != nil && l.Refused && c.o.Stop.Kind == StopInvalid {
+			why = l.Name
+		}
 		c.res.Verdict, c.res.Limit = Unsupported, why
 		return nil
 	}

@@ -34,6 +34,10 @@ type Limit struct {
 	Classes Classes
 	Hazards fixups.Hazards
 	Forms   fixups.Forms // zero: all forms
+	// Refused: the oracle lacks some of what the row matches and says so by an
+	// undefined instruction. What it executes is compared like anything else; what
+	// it refuses is unsupported and counted under the row. Verdict is Match.
+	Refused bool
 	Why     string
 	// Sample is an encoding that the row matches, for the test that the row is
 	// needed: Bytes at any address.

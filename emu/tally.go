@@ -190,7 +190,7 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 				continue
 			}
 			l := w.Limit(v.Form)
-			if l != nil && !slices.Contains(limits, l.Name) {
+			if l != nil && !l.Refused && !slices.Contains(limits, l.Name) {
 				limits = append(limits, l.Name)
 				t.limit(l.Name, in.Raw())
 			}
@@ -213,9 +213,11 @@ func (w *Worker) Judge(t *Tally, a reloc.Arch, in *reloc.Insn, envs []reloc.Env,
 				made = true
 				t.Sites++
 			}
+			w.seen = limits
 			if err := w.judgePlan(t, in, &v.Plan, &envs[i], opt); err != nil {
 				return err
 			}
+			limits = w.seen
 		}
 	}
 	w.seen = limits
@@ -256,7 +258,8 @@ func (w *Worker) judgePlan(t *Tally, in *reloc.Insn, p *fixups.Plan, env *reloc.
 			return fmt.Errorf("%s %#x %x as %v: %w", w.t.Arch, in.PC, in.Raw(), p.Form, err)
 		}
 		t.Add(&r, p, in.Class)
-		if r.Limit != "" && w.Limit(p.Form) == nil {
+		if l := w.Limit(p.Form); r.Limit != "" && (l == nil || l.Refused) && !slices.Contains(w.seen, r.Limit) {
+			w.seen = append(w.seen, r.Limit)
 			t.limit(r.Limit, in.Raw())
 		}
 	}

@@ -4,6 +4,8 @@ import "github.com/xol-go/xol/emu"
 
 // limits are the capability tables.
 var limits = map[string][]emu.Limit{
-	"amd64": amd64Limits,
-	"386":   x86Limits,
+	"amd64":   amd64Limits,
+	"386":     x86Limits,
+	"ppc64":   powerLimits,
+	"ppc64le": powerLimits,
 }

@@ -76,6 +76,7 @@ func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, more func(n 
 	defer w.Close()
 	rnd := rand.New(rand.NewPCG(seed, 7))
 	var buf [40]byte
+	fixed := a.Info().Align > 1 // words are drawn from the port's tables, too
 	for n := 0; ; n++ {
 		if n&1023 == 0 {
 			if !more(n) {
@@ -86,8 +87,11 @@ func soak(tally *emu.Tally, a reloc.Arch, text []byte, seed uint64, more func(n 
 			}
 		}
 		code := w.Random(buf[:0])
+		if g, ok := a.(reloc.Generator); ok && fixed && rnd.IntN(2) == 0 {
+			code = g.AppendRandom(buf[:0], rnd.Uint64)
+		}
 		if len(text) > 64 && rnd.IntN(2) == 0 {
-			at := rnd.IntN(len(text) - 32)
+			at := rnd.IntN(len(text)-32) / a.Info().Align * a.Info().Align
 			code = text[at : at+16]
 		}
 		if *soakLast != "" {
