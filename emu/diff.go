@@ -177,7 +177,7 @@ func (c *check) compareLine(a, b *Line, skip []span) {
 	if one == nil {
 		one = b
 	}
-	m := machine{x: c.w.x, pages: c.w.cpu.Pages()}
+	m := machine{pages: c.w.cpu.Pages()}
 	if p := m.page(one.Addr); p != nil && p.Watched() {
 		copy(base[:], p.Base[one.Addr-p.Addr:])
 	}
@@ -205,7 +205,7 @@ next:
 
 // before is the byte at a watched address in the initial state.
 func (c *check) before(addr uint64) byte {
-	m := machine{x: c.w.x, pages: c.w.cpu.Pages(), state: &c.init}
+	m := machine{pages: c.w.cpu.Pages(), state: &c.init}
 	return m.peek(addr)
 }
 

@@ -41,7 +41,6 @@ func (m *machine) SetReg(r fixups.Reg, v uint64) bool {
 }
 
 func (m *machine) page(addr uint64) *Page {
-	addr &= m.x.addrMask
 	for _, p := range m.pages {
 		if addr-p.Addr < uint64(len(p.Live)) {
 			return p
@@ -78,7 +77,6 @@ func (m *machine) Load(addr uint64, b []byte) bool {
 
 // peek returns the byte at addr, which is mapped.
 func (m *machine) peek(addr uint64) byte {
-	addr &= m.x.addrMask
 	if l, _ := m.line(addr); l != nil {
 		return l.Data[addr-l.Addr]
 	}
@@ -115,7 +113,6 @@ func (m *machine) Store(addr uint64, b []byte) bool {
 // poke writes one byte of mapped memory. What is not watched is scratch of the
 // slot: it is written through.
 func (m *machine) poke(addr uint64, v byte) {
-	addr &= m.x.addrMask
 	if p := m.page(addr); !p.Watched() {
 		p.Live[addr-p.Addr] = v
 		return

@@ -21,7 +21,7 @@ type Target struct {
 	// SPAlign is what the stack pointer is a multiple of in all states; 0: a word,
 	// and in some not even that.
 	SPAlign uint64
-	// AddrMask are the bits of an address that memory looks at. Zero: all of them.
+	// AddrMask are the bits of the addresses that may have memory. Zero: all of them.
 	AddrMask uint64
 	// ZeroesUpper: writing part 0 of a vector register zeroes its other parts.
 	ZeroesUpper bool

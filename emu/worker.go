@@ -283,7 +283,7 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 			break
 		}
 	}
-	m := machine{x: w.x, pages: w.cpu.Pages()}
+	m := machine{pages: w.cpu.Pages()}
 	for i := range uint64(in.Len) + 16 {
 		p := m.page(in.PC + i)
 		if p == nil {
@@ -318,8 +318,11 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 // everything that a branch can find there.
 func (w *Worker) extraPage(addr uint64, exec bool) (*Page, error) {
 	addr &^= 4095
+	if addr&^w.x.addrMask != 0 {
+		return nil, fmt.Errorf("emu: no memory can be at %#x", addr)
+	}
 	prot := ProtRead | ProtWrite
-	m := machine{x: w.x, pages: w.cpu.Pages()}
+	m := machine{pages: w.cpu.Pages()}
 	old := m.page(addr)
 	if old != nil && (!exec || old.Prot&ProtExec != 0) {
 		return old, nil

@@ -81,6 +81,10 @@ const (
 
 	boUncond = 20 << 21 // BO that always branches, in its place
 	maskXL   = 0xfc0007ff
+
+	// reservedXL are the reserved bits of bclr, bcctr and bctar. Processors ignore
+	// them; one that is made of another has them zero, as it should (Book I, 1.8.1).
+	reservedXL = 0xe000
 )
 
 // sprNumber is the number of a special-purpose register in MTSPR and MFSPR, with

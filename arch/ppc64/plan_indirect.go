@@ -67,7 +67,7 @@ func (b *planner) indirectCall() fixups.Reason {
 	}
 	b.link(&h, b.indirectSteps(&h, by))
 	b.now(fixups.StatePart, nil, b.indirectSteps(&h, by))
-	w := branchBy(by) | b.w&^(maskXL)
+	w := branchBy(by) | b.w&^(maskXL|reservedXL)
 	if b.by() == CTR && b.always() {
 		b.p.Strategy = max(b.p.Strategy, fixups.StrategyReEncode)
 	}
