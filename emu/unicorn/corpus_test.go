@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xol-go/xol/arch/arm64"
 	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/corpus"
@@ -21,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite testdata/unsupported.txt")
 
 // arches are the ports that are judged.
 func arches() []reloc.Arch {
-	return []reloc.Arch{x86.AMD64, x86.I386, ppc64.BE, ppc64.LE}
+	return []reloc.Arch{x86.AMD64, x86.I386, arm64.A64, ppc64.BE, ppc64.LE}
 }
 
 // environments are the kinds of caller for whom plans are made.

@@ -351,6 +351,8 @@ int xu_run(xu *x, uint64_t lo, uint64_t hi, uint32_t limit, uint32_t n, const ui
 		if (e == UC_ERR_OK)
 			e = uc_emu_start(x->uc, in[x->pc_word], UINT64_MAX - 15, 0, 0);
 		read_words(x, out);
+		if (x->isa->after)
+			x->isa->after(x, out);
 		judge(x, &stops[i], e, out);
 		uint32_t got = harvest(x, in_lines + in_first[i], in_first[i + 1] - in_first[i], out_lines + used, out_cap - used);
 		if (got > out_cap - used)

@@ -35,6 +35,8 @@ typedef struct {
 	// invalid says whether exception num is that of an undefined instruction; NULL
 	// where the emulator has an error of its own for it.
 	int (*invalid)(uint32_t num);
+	// after completes the words at the end of a run; NULL for nothing.
+	void (*after)(xu *x, uint64_t *out);
 	uint64_t addr_mask;  // bits of an address that memory looks at
 	uint8_t big;         // instructions and data are big-endian
 	uint8_t precise;     // after an exception pc is that of the instruction
@@ -73,6 +75,9 @@ struct xu {
 	uint8_t stopped, access;
 	uint16_t exception;
 	uint64_t fault;
+
+	// Of A64.
+	uint32_t btype;      // its word
 
 	// Of Power.
 	uint8_t *table;      // the hash table

@@ -6,6 +6,7 @@ import "github.com/xol-go/xol/emu"
 var limits = map[string][]emu.Limit{
 	"amd64":   amd64Limits,
 	"386":     x86Limits,
+	"arm64":   a64Limits,
 	"ppc64":   powerLimits,
 	"ppc64le": powerLimits,
 }
