@@ -96,5 +96,8 @@ type Shaper interface {
 	Shape(words []uint64)
 }
 
+// ErrAddress means that an oracle cannot have memory at an address.
+var ErrAddress = errors.New("emu: no memory can be at that address")
+
 // ErrStale is returned by [CPU.Canary].
 var ErrStale = errors.New("emu: the oracle executed stale code")

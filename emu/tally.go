@@ -65,6 +65,9 @@ func (t *Tally) Add(r *Result, p *fixups.Plan, class fixups.Class) {
 	t.Diffs = append(t.Diffs, r.Diff)
 }
 
+// Note counts a site of which something is not judged, for a reason of the caller's.
+func (t *Tally) Note(name string, code []byte) { t.limit(name, code) }
+
 func (t *Tally) limit(name string, code []byte) {
 	if t.Limits == nil {
 		t.Limits, t.Samples = map[string]int{}, map[string][]byte{}

@@ -267,7 +267,8 @@ func (w *Worker) Site(in *reloc.Insn) error {
 }
 
 // SiteAt puts an instruction at the address it was decoded for, wherever that
-// is. It is slower than Site.
+// is. It is slower than Site. The error is [ErrAddress] if the oracle cannot have
+// memory there.
 func (w *Worker) SiteAt(in *reloc.Insn) error {
 	first, last := in.PC&^4095, (in.PC+uint64(in.Len)+16)&^4095
 	if len(w.extra) > maxExtra {
@@ -319,7 +320,7 @@ func (w *Worker) SiteAt(in *reloc.Insn) error {
 func (w *Worker) extraPage(addr uint64, exec bool) (*Page, error) {
 	addr &^= 4095
 	if addr&^w.x.addrMask != 0 {
-		return nil, fmt.Errorf("emu: no memory can be at %#x", addr)
+		return nil, fmt.Errorf("%w: %#x", ErrAddress, addr)
 	}
 	prot := ProtRead | ProtWrite
 	m := machine{pages: w.cpu.Pages()}

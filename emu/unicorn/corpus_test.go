@@ -1,6 +1,7 @@
 package unicorn
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -124,7 +125,9 @@ func judgeCase(t *testing.T, w *emu.Worker, tally *emu.Tally, a reloc.Arch, c *c
 		var in reloc.Insn
 		if err := reloc.Analyze(&in, a, c.Bytes[off:], c.PC+uint64(off), nil); err == nil {
 			before := tally.Mismatches()
-			if err := w.SiteAt(&in); err != nil {
+			if err := w.SiteAt(&in); errors.Is(err, emu.ErrAddress) {
+				elsewhere(t, w, tally, a, c, c.Bytes[off:], envs)
+			} else if err != nil {
 				t.Errorf("%s: %v", c.Key(), err)
 			} else if err := w.Judge(tally, a, &in, envs, thorough()); err != nil {
 				t.Errorf("%s: %v", c.Key(), err)
@@ -135,6 +138,14 @@ func judgeCase(t *testing.T, w *emu.Worker, tally *emu.Tally, a reloc.Arch, c *c
 		}
 		off += n
 	}
+}
+
+// elsewhere judges a case where the emulator can have code, and counts it.
+func elsewhere(t *testing.T, w *emu.Worker, tally *emu.Tally, a reloc.Arch, c *corpus.Case, code []byte, envs []reloc.Env) {
+	if _, err := w.JudgeCode(tally, a, code, envs, thorough()); err != nil {
+		t.Errorf("%s: %v", c.Key(), err)
+	}
+	tally.Note("other-address", code)
 }
 
 // thorough is how the corpus is judged.

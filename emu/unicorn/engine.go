@@ -130,7 +130,7 @@ func (e *engine) Map(addr uint64, size int, prot emu.Prot, watch bool) (*emu.Pag
 	}
 	live := C.xu_map(e.x, C.uint64_t(addr), C.uint64_t(size), C.int(prot), w, &base)
 	if live == nil {
-		return nil, fmt.Errorf("unicorn: cannot map %d bytes at %#x", size, addr)
+		return nil, fmt.Errorf("unicorn: %w: %d bytes at %#x", emu.ErrAddress, size, addr)
 	}
 	p := &emu.Page{Addr: addr, Prot: prot, Live: unsafe.Slice((*byte)(live), size)}
 	if base != nil {

@@ -1,6 +1,8 @@
 package unicorn
 
 import (
+	"fmt"
+
 	"github.com/xol-go/xol/emu"
 	"github.com/xol-go/xol/fixups"
 )
@@ -20,7 +22,7 @@ const (
 // reserved bits are not zero, or whose form is invalid, for undefined, where the
 // manual has processors ignore the bits (Power ISA, Book I, 1.8.1) or leaves the
 // outcome open (1.8.2).
-var powerLimits = []emu.Limit{
+var powerLimits = append(powerHints(), []emu.Limit{
 	{Name: "prefixed", Verdict: emu.Unsupported, Mask: powerWord, Value: 0x04000000 << 32, Sample: "0600000038600001",
 		Why: "no ISA 3.1"},
 	{Name: "kernel-entry", Verdict: emu.Unsupported, Classes: emu.ClassSet(fixups.ClassKernelEntry), Sample: "44000002",
@@ -66,6 +68,21 @@ var powerLimits = []emu.Limit{
 	refused("vector-scalar", 60, "f0000728", "no ISA 3.1; reserved bits"),
 	refused("stdu-stq", 62, "f8600001", "invalid form"),
 	refused("opcode-63", 63, "fc220831", "reserved bits; no ISA 3.1"),
+}...)
+
+// powerHints: or of one register three times says how much of a processor a thread
+// wants (Power ISA, Book II, 3.2); the emulator stops there, to let others go on.
+func powerHints() []emu.Limit {
+	var rows []emu.Limit
+	for r := range uint64(32) {
+		if r == 0 {
+			continue
+		}
+		rows = append(rows, emu.Limit{Name: "priority-hint", Verdict: emu.Unsupported, Mask: powerWord | 0xffffffff,
+			Value: 0x7c000378 | r<<21 | r<<16 | r<<11, Sample: fmt.Sprintf("%08x", 0x7c000378|r<<21|r<<16|r<<11),
+			Why: "the run ends"})
+	}
+	return rows
 }
 
 // spr is a special-purpose register that is compared like any other.

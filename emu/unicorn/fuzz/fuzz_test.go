@@ -5,12 +5,17 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/xol-go/xol/arch/arm64"
+	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/corpus"
 	"github.com/xol-go/xol/emu"
 	"github.com/xol-go/xol/emu/unicorn"
 	"github.com/xol-go/xol/reloc"
 )
+
+// arches are the instruction sets; an input says which by its number, modulo theirs.
+var arches = []reloc.Arch{x86.AMD64, x86.I386, arm64.A64, ppc64.BE, ppc64.LE}
 
 // judge owns the engines of a fuzz process: opening one takes longer than a
 // thousand comparisons. Inputs are judged one at a time.
@@ -34,13 +39,10 @@ func (j *judge) worker(t testing.TB, a reloc.Arch) *emu.Worker {
 }
 
 // one judges one input. Everything random follows from seed.
-func (j *judge) one(t *testing.T, mode32 bool, code []byte, seed uint64, opt emu.Options) {
+func (j *judge) one(t *testing.T, isa uint8, code []byte, seed uint64, opt emu.Options) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var a reloc.Arch = x86.AMD64
-	if mode32 {
-		a = x86.I386
-	}
+	a := arches[int(isa)%len(arches)]
 	if len(code) > a.Info().MaxLen {
 		code = code[:a.Info().MaxLen]
 	}
@@ -61,8 +63,10 @@ func (j *judge) one(t *testing.T, mode32 bool, code []byte, seed uint64, opt emu
 
 func seeds(f *testing.F) {
 	for c := range corpus.All() {
-		if c.Arch == "amd64" || c.Arch == "386" {
-			f.Add(c.Arch == "386", c.Bytes, uint64(len(c.Name)))
+		for i, a := range arches {
+			if c.Arch == a.Info().Name {
+				f.Add(uint8(i), c.Bytes, uint64(len(c.Name)))
+			}
 		}
 	}
 }
@@ -70,15 +74,15 @@ func seeds(f *testing.F) {
 func FuzzEquivalent(f *testing.F) {
 	seeds(f)
 	var j judge
-	f.Fuzz(func(t *testing.T, mode32 bool, code []byte, seed uint64) {
-		j.one(t, mode32, code, seed, emu.Options{States: 16})
+	f.Fuzz(func(t *testing.T, isa uint8, code []byte, seed uint64) {
+		j.one(t, isa, code, seed, emu.Options{States: 16})
 	})
 }
 
 func FuzzInterrupt(f *testing.F) {
 	seeds(f)
 	var j judge
-	f.Fuzz(func(t *testing.T, mode32 bool, code []byte, seed uint64) {
-		j.one(t, mode32, code, seed, emu.Options{States: 4, Interrupt: 4, Placements: 2})
+	f.Fuzz(func(t *testing.T, isa uint8, code []byte, seed uint64) {
+		j.one(t, isa, code, seed, emu.Options{States: 4, Interrupt: 4, Placements: 2})
 	})
 }
