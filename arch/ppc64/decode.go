@@ -62,6 +62,9 @@ func (a *Arch) decodePair(in *reloc.Insn, code []byte, pc uint64, prefix uint32)
 		return refuse(in, pc, pairLen, fixups.ReasonReserved)
 	}
 	fill(in, pc, binary.LittleEndian.Uint64(code), w, row, pairLen)
+	if in.HasTarget() && mayCover(in.Target-pc, pairLen) {
+		ownBytes(in)
+	}
 	return nil
 }
 

@@ -54,22 +54,14 @@ type access struct {
 // opcode of the suffix tells (Power ISA, Book I, 3.3.2 and 3.3.3): in the MLS form
 // those of the word instructions, in the 8LS form their own.
 func (b *planner) access() (m access, ok bool) {
-	mls := b.w>>24&3 == 2
-	switch op := b.w2 >> 26; {
-	case mls && (op == 34 || op == 38):
-		return access{size: 1}, true
-	case mls && (op == 40 || op == 44):
-		return access{size: 2}, true
-	case mls && op == 42:
-		return access{size: 2, sign: true}, true
-	case mls && (op == 32 || op == 36):
-		return access{size: 4}, true
-	case !mls && op == 41:
-		return access{size: 4, sign: true}, true
-	case !mls && (op == 57 || op == 61):
-		return access{size: 8}, true
+	m.size = operandSize(b.in.Ext[0])
+	op := b.w2 >> 26
+	if b.w>>24&3 == 2 {
+		m.sign = op == 42
+		return m, op < 48
 	}
-	return access{}, false
+	m.sign = op == 41
+	return m, op == 41 || op == 57 || op == 61
 }
 
 // emulateLoad loads, then writes the register, whole.

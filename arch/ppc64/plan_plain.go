@@ -7,10 +7,12 @@ import "github.com/xol-go/xol/fixups"
 //   - monitor: wait and its like may go on at any time, so their users check;
 //   - partial: load and store multiple, and string moves, start again at the copy as
 //     they would at the site;
-//   - unwind, rseq, exception-table, keyed-by-pc, context-unknown: properties of the
-//     site that a copy does not change.
+//   - unwind, rseq, exception-table, keyed-by-pc, context-unknown, reads-own-bytes:
+//     properties of the site that a copy does not change. Where an operand names the
+//     site, the copy's names the site too.
 const copyable = fixups.Hazards(1<<fixups.HazardMonitor | 1<<fixups.HazardPartial | 1<<fixups.HazardUnwind |
-	1<<fixups.HazardRSeq | 1<<fixups.HazardExceptionTable | 1<<fixups.HazardKeyedByPC | 1<<fixups.HazardContextUnknown)
+	1<<fixups.HazardRSeq | 1<<fixups.HazardExceptionTable | 1<<fixups.HazardKeyedByPC | 1<<fixups.HazardContextUnknown |
+	1<<fixups.HazardReadsOwnBytes)
 
 // hazards refuses a copy whose hazards are not all in allowed.
 func (b *planner) hazards(allowed fixups.Hazards) fixups.Reason {

@@ -25,8 +25,9 @@ func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 	}
 	d := in.Target - in.PC
 	// An absolute target is not Site + D where the file is loaded somewhere else; a
-	// branch to itself or a call of the next instruction may be planned for what it is.
-	if (f == famB || f == famBC) && in.Ext[0]&2 != 0 || d <= uint64(in.Len) {
+	// branch to itself or a call of the next instruction may be planned for what it is,
+	// and an operand may reach into the instruction.
+	if (f == famB || f == famBC) && in.Ext[0]&2 != 0 || d <= uint64(in.Len) || in.Len == pairLen && mayCover(d, pairLen) {
 		return reloc.ShapeOwn
 	}
 	key[1] |= 1
