@@ -41,7 +41,7 @@ func (e *Encoder) Add(en *Entry) error {
 		return err
 	}
 	id := e.shape(en, en, &x)
-	if int(id) == n && !e.yields(id, en) {
+	if int(id) == n && !e.yields(id, en, displacement(en)) {
 		e.fail(fmt.Errorf("%w: site %#x does not read back as it was written", ErrEncode, en.PC))
 		return e.err
 	}

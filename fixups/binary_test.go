@@ -300,10 +300,43 @@ func TestReach(t *testing.T) {
 		}
 		for d := int64(-130); d < 131; d++ {
 			x := at(d, c[0], c[1], c[2], c[3])
-			if !e.yields(id, &x) {
+			if !e.yields(id, &x, d) {
 				t.Fatalf("%v: D %d differs", c, d)
 			}
 		}
+	}
+}
+
+// TestShapeOf: values that move with a number of an instruction without a target
+// are found from two samples, and samples with targets are refused.
+func TestShapeOf(t *testing.T) {
+	push := func(v int64) Entry {
+		e := branch(0x1000, 100)
+		e.Class, e.HasTarget, e.Target = ClassPlain, false, 0
+		e.Forms = []Verdict{{Form: FormEmulate, Plan: Plan{Form: FormEmulate, Strategy: StrategyEmulate, SiteLen: e.Len,
+			Emulate: Program{{Op: OpStore, A: T(0), B: Const(v), Size: 8}}}}}
+		p := &e.Forms[0].Plan.Emulate
+		*p = append(Program{{Op: OpMov, Dst: T(0), A: R(4)}}, *p...)
+		*p = append(*p, Step{Op: OpMov, Dst: PC(), A: SitePlus(int64(e.Len))})
+		return e
+	}
+	e := NewEncoder(&Table{Layout: Layout{Bits: 64}})
+	a, b := push(100), push(-100)
+	id, err := e.ShapeOf(&a, &b, 100, -100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []int64{0, 1, -1, 5, 1<<31 - 1, -1 << 31, 1<<63 - 1} {
+		if x := push(d); !e.yields(id, &x, d) || e.yields(id, &x, d+1) {
+			t.Errorf("D %d differs", d)
+		}
+	}
+	if _, err := e.ShapeOf(&a, &b, 100, -99); !errors.Is(err, ErrEncode) {
+		t.Errorf("a number that the samples do not have: %v", err)
+	}
+	c, d := branch(0x1000, 100), branch(0x1000, -100)
+	if _, err := e.ShapeOf(&c, &d, 100, -100); !errors.Is(err, ErrEncode) {
+		t.Errorf("samples with targets: %v", err)
 	}
 }
 

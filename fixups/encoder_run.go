@@ -9,7 +9,7 @@ import (
 type Site struct {
 	Off   uint32 // from the start of the run
 	Shape ShapeID
-	D     int64 // target - pc, 0 without a target
+	D     int64 // target - pc; without a target 0, or the number of ShapeOf
 }
 
 // Run adds the instructions of x, which follow each other without a gap from its

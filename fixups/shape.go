@@ -83,10 +83,29 @@ func (e *Encoder) newString(v string) uint32 {
 // count, but they have their Bytes. The error wraps [ErrEncode] if the samples
 // are malformed or differ in more than D. It leaves the encoder usable.
 func (e *Encoder) Shape(a, b *Entry) (ShapeID, error) {
-	x := delta{d: displacement(a)}
+	d := int64(0)
+	if b != nil {
+		d = displacement(b)
+	}
+	return e.shapeOf(a, b, displacement(a), d)
+}
+
+// ShapeOf is [Encoder.Shape] for samples without a target that differ in a number:
+// da in a, db in b. The D of a site of this shape is that number of its
+// instruction, which the values of its plans move with. Samples with a target are
+// an error.
+func (e *Encoder) ShapeOf(a, b *Entry, da, db int64) (ShapeID, error) {
+	if a.HasTarget || b.HasTarget {
+		return 0, fmt.Errorf("%w: samples at %#x and %#x have targets", ErrEncode, a.PC, b.PC)
+	}
+	return e.shapeOf(a, b, da, db)
+}
+
+func (e *Encoder) shapeOf(a, b *Entry, da, db int64) (ShapeID, error) {
+	x := delta{d: da}
 	other := a
 	if b != nil {
-		x.other, x.pair, other = displacement(b), true, b
+		x.other, x.pair, other = db, true, b
 		if x.d == x.other {
 			return 0, fmt.Errorf("%w: samples at %#x and %#x have the same D", ErrEncode, a.PC, b.PC)
 		}
@@ -101,7 +120,7 @@ func (e *Encoder) Shape(a, b *Entry) (ShapeID, error) {
 		return 0, fmt.Errorf("%w: samples at %#x and %#x differ in more than D", ErrEncode, a.PC, other.PC)
 	}
 	id := e.shape(a, other, &x)
-	if x.bad || !e.yields(id, a) || b != nil && !e.yields(id, b) {
+	if x.bad || !e.yields(id, a, da) || b != nil && !e.yields(id, b, db) {
 		return 0, fmt.Errorf("%w: samples at %#x and %#x differ in more than D", ErrEncode, a.PC, other.PC)
 	}
 	return id, nil
@@ -259,13 +278,12 @@ func (e *Encoder) program(p, q Program, x *delta) span {
 	return e.sec[secSteps].intern(e.buf)
 }
 
-// yields reports whether the shape, with the D and the bytes of en, is en
-// again. It is what makes sharing shapes safe: nothing is stored that was not
+// yields reports whether the shape, with d and the bytes of en, is en again. It is what makes sharing shapes safe: nothing is stored that was not
 // read back and compared.
-func (e *Encoder) yields(id ShapeID, en *Entry) bool {
+func (e *Encoder) yields(id ShapeID, en *Entry, d int64) bool {
 	v := View{sec: e.views()}
 	e.back.PC, e.back.Bytes = en.PC, en.Bytes
-	v.shape(uint32(id), displacement(en), &e.back)
+	v.shape(uint32(id), d, &e.back)
 	want := *en
 	want.Func, want.At, want.InFile, want.Text = "", 0, false, ""
 	return e.back.Equal(&want)

@@ -21,7 +21,7 @@ type View struct {
 // Ref is one instruction of a [View].
 type Ref struct {
 	PC    uint64
-	D     int64  // target - PC, 0 without a target
+	D     int64  // target - PC; without a target a number that its plans move with, often 0
 	Shape uint32 // equal shapes have the same class, hazards and plans up to D
 	Len   uint8  // bytes
 	Plain bool   // stored as a bit

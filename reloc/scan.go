@@ -7,17 +7,16 @@ import "github.com/xol-go/xol/fixups"
 // copies of a length ([ShapeCopy]) which key they have. It holds state and serves
 // one goroutine.
 type Scanner interface {
-	// Scan walks text[at:end], where an instruction starts at at, and returns where
-	// the next one starts that it leaves to [Arch.Decode]: one that it does not
-	// know, that does not decode, that reaches behind end, or that can have a say
-	// about its neighbours (a trap, a shadow). end is the end of the code. Sixteen
-	// more bytes of text have to follow it, whatever they are. pc is the address of
-	// text[0].
+	// Scan walks the parts of text, each from its first instruction to its end or to
+	// the first instruction that it leaves to [Arch.Decode]: one that does not
+	// decode, that reaches behind the end, that vendors differ about, or that can
+	// have a say about its neighbours (a trap, a shadow). Sixteen more bytes of text
+	// have to follow each part, whatever they are. Parts ascend and do not overlap.
 	//
-	// Of the instructions before the one returned it sets the bits in s.Starts, and
-	// appends those to s.Sites that are not ShapeCopy; Shape is what Key would
-	// return for them.
-	Scan(s *Scan, text []byte, at, end int, pc uint64) int
+	// Of the instructions that it has walked over it sets the bits in s.Starts, and
+	// appends those to s.Sites that are not ShapeCopy, part after part; Shape is
+	// what Key would return for them.
+	Scan(s *Scan, text []byte, parts []ScanPart)
 
 	// Key returns the number of a key that ShapeKey has given for in.
 	Key(in *Insn, key *[2]uint64) fixups.ShapeID
@@ -27,12 +26,20 @@ type Scanner interface {
 	Keys() []ScanKey
 }
 
+// ScanPart is code that a [Scanner] walks: text[At:End], where an instruction of
+// address PC begins. Scan sets the other fields: Stop is where the next instruction
+// starts, Sites how many sites the part has, and Own how many of these are ScanOwn.
+type ScanPart struct {
+	PC            uint64
+	At, End, Stop int
+	Sites, Own    int
+}
+
 // Scan is what a [Scanner] finds.
 type Scan struct {
 	Starts []uint64      // bit i mod 64 of word i/64: an instruction starts at text[i]
-	Sites  []fixups.Site // offsets from text[0]; Shape is a number of a key
+	Sites  []fixups.Site // offsets from the start of their part; Shape is a number of a key
 	Copies uint32        // bit n: an instruction of n bytes is ShapeCopy
-	Own    int           // sites that are ScanOwn
 }
 
 // ScanOwn stands for the number of a key where [Shaper.ShapeKey] says ShapeOwn.
@@ -44,8 +51,14 @@ type ScanKey struct {
 	Insn Insn
 }
 
-// ScanShaper is implemented by ports that have a Scanner.
+// ScanShaper is implemented by ports that have a Scanner. Their Retarget takes
+// instructions without a target, too: it appends the bytes with another D, or as
+// they are if no field holds it.
 type ScanShaper interface {
 	Shaper
 	NewScanner() Scanner
+
+	// ShapeD returns the D of in: Target - PC if it has a target, else a number in
+	// its encoding that is no part of its key, 0 if there is none.
+	ShapeD(in *Insn) int64
 }

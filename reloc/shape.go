@@ -9,9 +9,9 @@ const (
 	ShapeOwn ShapeKind = iota
 	// ShapeCopy: all verdicts depend on the length alone.
 	ShapeCopy
-	// ShapeKeyed: they depend on the key and on D = Target - PC alone, and on D
-	// only by addition, the ends of a reach also by which of two is greater
-	// (docs/format.md, section Binary).
+	// ShapeKeyed: they depend on the key, the bytes and D alone ([ScanShaper]):
+	// on the bytes only by copying all of them, on D only by addition, the ends of
+	// a reach also by which of two is greater (docs/format.md, section Binary).
 	ShapeKeyed
 )
 

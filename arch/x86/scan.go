@@ -10,23 +10,33 @@ import (
 // scanner walks code with as little work as a table asks for: of most
 // instructions nothing but their length. It knows opcodes of map 0 and 1 behind
 // nothing but a REX prefix, as the short way of Decode does, and takes what it
-// knows from the same tables; a test compares the two.
+// knows from the same tables; a test compares the two. The rest it decodes.
 //
-// Bytes are read in two rounds. The first finds the lengths, which wait for each
-// other, and has no branch that goes one way for a jump and another for a move:
-// where the instructions are that matter, and what is known of them, is noted
-// whether they matter or not, and the note is kept or overwritten. The second
-// looks at what was kept.
+// Bytes are read in two rounds. The first finds the lengths, each of which waits
+// for the one before, so two parts of the code are walked at once (scan_walk.go):
+// while one waits, the other goes on. It has no branch that goes one way for a jump
+// and another for a move: where the instructions are that matter, and what is
+// known of them, is noted whether they matter or not, and the note is kept or
+// overwritten. The second round looks at what was kept.
 type scanner struct {
 	a      *Arch
-	ops    [512]uint64 // by map and opcode: op*
-	mods   [256]uint8  // bytes of ModRM, SIB and displacement, and mod*
-	kinds  []uint8     // by what ops says, and ModRM: kind*
-	notes  [scanNotes]uint64
-	direct [4 * 512]uint32 // number of a key plus 1 by map and opcode, of branches by addressClass too; none has a prefix
-	slots  []keySlot       // a hash table, half full at most
-	shift  uint8           // 64 less the log2 of its size
-	keys   []reloc.ScanKey
+	text   [scanBytes + 16]byte   // of the group, from a multiple of 64 bytes on
+	starts [scanBytes / 64]uint64 // the same
+	rexes  [256]uint8             // by byte: rex*
+	ops    [512]scanOp            // by map and opcode
+	mods   [256]uint8             // bytes of ModRM, SIB and displacement, and mod*
+	kinds  [scanKinds]uint8       // by what ops says, and ModRM: kind*
+	nkinds int
+	seen   [1 << 16]uint8 // by length and kind: 1 if met
+	lanes  [2]lane
+
+	group   group
+	stretch [1]reloc.ScanPart // of a long part
+	direct  [4 * 512]uint32   // number of a key plus 1 by map and opcode, of branches by addressClass too; none has a prefix
+	slots   []keySlot         // a hash table, half full at most
+	shift   uint8             // 64 less the log2 of its size
+	keys    []reloc.ScanKey
+	in      reloc.Insn // what was decoded last
 }
 
 // keySlot is a place in the hash table; n is the number of the key plus 1, 0 in an
@@ -36,47 +46,65 @@ type keySlot struct {
 	n   uint32
 }
 
-// Fields of ops. The next instruction waits for the lengths, so they are made up to
-// be added, and what stands for a choice is a mask.
+// scanOp is what is known of an opcode, in 8 bytes. What stands for a choice is a
+// mask, and none of it needs a shift.
+type scanOp struct {
+	len   uint8  // bytes of opcode and immediate
+	modrm uint8  // all set if there is a ModRM byte
+	byMod uint8  // all set if ModRM has a say in the kind
+	wide  uint8  // scanMore if REX.W makes the immediate 4 bytes longer
+	kind  uint16 // where in kinds
+	_     uint16
+}
+
+// Bits of rexes. The low six are how far the opcode is shifted, modulo 64.
 const (
-	opLen    = 0       // 4 bits: bytes of opcode and immediate, 4 more: with REX.W
-	opModRM  = 8       // 8 bits: all set if there is a ModRM byte
-	opKind   = 16      // 16 bits: where in kinds
-	opByMod  = 32      // 8 bits: all set if ModRM has a say in the kind
-	opHead   = 40      // 4 bits: bytes of the opcode
-	opGroup3 = 1 << 44 // ModRM has a say in the length of the immediate
+	rexAny  = 8
+	rexWide = scanMore
 )
+
+// scanMore says, in rexes together with wide, in mods and in kinds, that more has a
+// say in the length.
+const scanMore = 1 << 6
+
+// scanKinds is how many kinds there can be.
+const scanKinds = 1 << 14
 
 // Flags of mods, above the length.
 const (
 	modLen  = 0xf
-	modBase = 1 << 6 // mod 00 with SIB: base 101 means disp32
+	modBase = scanMore // mod 00 with SIB: base 101 means disp32
 	modRIP  = 1 << 7
 )
 
 // Kinds. Bit 0 says that the instruction is no copy; modRIP is added to them.
-// Bits 4 and 5 are, for group 3, the log2 of the bytes of the immediate plus 1.
+// With scanMore, bits 4 and 5 are the log2 of the bytes of the immediate of group 3.
 const (
-	kindCopy = 0
-	kindOdd  = 1 // a key of its own, no target
-	kindRel  = 3 // the immediate is relative
-	kindSlow = 4 // left to Decode
+	kindCopy  = 0
+	kindOdd   = 1 // a key of its own, no target
+	kindRel8  = 3 // the immediate is relative and has one byte
+	kindRel32 = 11
+	kindSlow  = 4  // left to Decode
+	kindImm8  = 17 // a key without the immediate, which is D and has one byte
+	kindImm32 = 25
+	kindOther = 9 // it was left to Decode, which found no copy
 )
 
 // Places of fields in a note, behind the offset.
 const (
-	noteLen   = 32
-	noteKind  = 40
-	noteField = 48 // offset of a displacement
-	noteImm   = 56
+	noteLen   = 32 // 8 bits
+	noteKind  = 40 // 8 bits
+	noteOther = 48 // where in others
 )
-
-// scanNotes is how many notes there are between the two rounds.
-const scanNotes = 512
 
 // NewScanner implements [reloc.ScanShaper].
 func (a *Arch) NewScanner() reloc.Scanner {
 	s := &scanner{a: a}
+	if a.m64 {
+		for b := 0x40; b < 0x50; b++ {
+			s.rexes[b] = uint8(rexAny | b>>3&1*rexWide)
+		}
+	}
 	for m := range s.mods {
 		w := a.modWords[0][m]
 		s.mods[m] = uint8(w>>l0ImmOff&15-1) | uint8(w/modWordBase)*modBase | uint8(w/(flagRIPRel<<l0Flags)&1)*modRIP
@@ -86,7 +114,7 @@ func (a *Arch) NewScanner() reloc.Scanner {
 			s.setOp(opmap, op)
 		}
 	}
-	s.ops[0x0f] = uint64(s.kind(kindSlow)) << opKind
+	s.ops[0x0f] = scanOp{kind: s.kind(kindSlow)}
 	s.grow(10)
 	return s
 }
@@ -94,40 +122,50 @@ func (a *Arch) NewScanner() reloc.Scanner {
 // setOp derives what is known of an opcode from the tables of Decode.
 func (s *scanner) setOp(opmap, op int) {
 	d := s.a.maps.legacy[opmap][0][op]
-	head := uint64(opmap + 1)
-	e := head<<opHead | d/descModRM&1*0xff<<opModRM
-	kind := d >> descImm & 15
+	imm := d >> descImm & 15
+	bytes, wide := uint64(immLen[imm][2]), uint64(immLen[imm][3]) // C6 and C7: one of eight is not like the others, which kindOf tells
+	more := uint8(0)
 	switch {
 	case d&descCommon != 0:
-		e |= (d>>descCommonImm&15+head)<<opLen | (d>>(descCommonImm+4)&15+head)<<(opLen+4)
-	case (kind == immGroupB || kind == immGroupZ) && d&(descVariants|descModReg) == 0 && d != 0:
-		e |= opGroup3 | head<<opLen | head<<(opLen+4)
-	default:
-		s.ops[opmap<<8|op] = e | uint64(s.kind(kindSlow))<<opKind
+		bytes, wide = d>>descCommonImm&15, d>>(descCommonImm+4)&15
+	case d == 0 || d&(descVariants|descModReg) != 0:
+		imm = immMoffs
+	case imm == immGroupB || imm == immGroupZ:
+		bytes, wide, more = 0, 0, uint8(scanMore|2*(imm-immGroupB)<<4)
+	}
+	o := &s.ops[opmap<<8|op]
+	if imm == immMoffs && d&descCommon == 0 || wide != bytes && wide != bytes+4 {
+		*o = scanOp{kind: s.kind(kindSlow)}
 		return
 	}
+	*o = scanOp{len: uint8(bytes) + uint8(opmap+1), modrm: uint8(d / descModRM & 1 * 0xff), wide: uint8((wide - bytes) / 4 * scanMore)}
 	var kinds [256]uint8
 	same := true
 	for m := range kinds {
 		kinds[m] = s.kindOf(d, opmap, op, m)
-		if e&opGroup3 != 0 && m>>3&7 < 2 {
-			kinds[m] |= uint8(1+2*(kind-immGroupB)) << 4
+		if m>>3&7 < 2 {
+			kinds[m] |= more
 		}
 		same = same && kinds[m] == kinds[0]
 	}
 	if same {
-		e |= uint64(s.kind(kinds[0])) << opKind
+		o.kind = s.kind(kinds[0])
 	} else {
-		e |= 0xff<<opByMod | uint64(len(s.kinds))<<opKind
-		s.kinds = append(s.kinds, kinds[:]...)
+		o.byMod, o.kind = 0xff, uint16(s.nkinds)
+		s.nkinds += copy(s.kinds[s.nkinds:], kinds[:])
 	}
-	s.ops[opmap<<8|op] = e
 }
 
 // kind returns a place in kinds with the value k.
-func (s *scanner) kind(k uint8) int {
-	s.kinds = append(s.kinds, k)
-	return len(s.kinds) - 1
+func (s *scanner) kind(k uint8) uint16 {
+	for i, old := range s.kinds[:s.nkinds] {
+		if old == k {
+			return uint16(i)
+		}
+	}
+	s.kinds[s.nkinds] = k
+	s.nkinds++
+	return uint16(s.nkinds - 1)
 }
 
 // kindOf is the kind of an opcode with a ModRM byte, without a pc-relative
@@ -140,81 +178,30 @@ func (s *scanner) kindOf(d uint64, opmap, op, modrm int) uint8 {
 	case leaf>>leafRow&0xffff == 0 || leaf&leafSeldom != 0 || class == fixups.ClassInvalid ||
 		class == fixups.ClassTrap || hazards.Has(fixups.HazardShadow):
 		return kindSlow
+	case leaf&leafRel != 0 && immLen[d>>descImm&15][2] == 1:
+		return kindRel8
+	case leaf&leafRel != 0 && immLen[d>>descImm&15][2] == 4:
+		return kindRel32
 	case leaf&leafRel != 0:
-		return kindRel
+		return kindSlow
 	case class == fixups.ClassPlain && hazards == 0 && !mayEmulatePlain(&l):
 		return kindCopy
+	case opmap == 0 && op == 0x6a: // pushesImm
+		return kindImm8
+	case opmap == 0 && op == 0x68:
+		return kindImm32
 	}
 	return kindOdd
 }
 
-// Scan implements [reloc.Scanner].
-func (s *scanner) Scan(out *reloc.Scan, text []byte, at, end int, pc uint64) int {
-	text = text[:end+16]
-	for at < end {
-		next, notes := s.lengths(out, text, at, end)
-		s.keep(out, text, pc, notes)
-		if next == at || notes < scanNotes {
-			return next
-		}
-		at = next
-	}
-	return at
-}
-
-// lengths is the first round. It returns where it stopped and how many notes it
-// has made.
-func (s *scanner) lengths(out *reloc.Scan, text []byte, at, end int) (next, notes int) {
-	starts, kinds, rexMask, copies := out.Starts, s.kinds, s.a.rexMask*8, out.Copies
-	ops, mods, list := &s.ops, &s.mods, &s.notes
-	pos, last, n := uint64(at), uint64(end), uint64(0)
-	for pos < last && n < scanNotes {
-		w := binary.LittleEndian.Uint64(text[pos:])
-		rex := (w&0xff ^ 0x40 - 16) >> 60 & rexMask // 8 bits or none
-		wide := w & rex >> 1                        // 4 with REX.W
-		w >>= rex & 63
-		e := ops[w&0xff]
-		if w&0xff == 0x0f {
-			w >>= 8
-			e = ops[256+w&0xff]
-		}
-		m := uint64(mods[w>>8&0xff]) & (e >> opModRM)
-		bare := e >> (wide & 63) & 15
-		size := rex>>3 + bare + m&modLen
-		if m&modBase != 0 && w>>16&7 == 5 {
-			size += 4
-		}
-		kind := uint64(kinds[e>>opKind&0xffff+w>>8&(e>>opByMod)&0xff])
-		head := e >> opHead & 15
-		imm := bare - head
-		if e&opGroup3 != 0 {
-			imm = 1 << (kind >> 4) >> 1
-			size += imm
-			kind &= 15
-		}
-		head += rex >> 3
-		kind |= m & modRIP
-		if kind&kindSlow != 0 || pos+size > last {
-			break
-		}
-		starts[pos>>6] |= 1 << (pos & 63)
-		odd := (kind | kind>>7) & 1
-		copies |= uint32(1-odd) << (size & 15)
-		list[n&(scanNotes-1)] = pos | size<<noteLen | kind<<noteKind | (head+1)<<noteField | imm<<noteImm
-		n += odd
-		pos += size
-	}
-	out.Copies = copies
-	return int(pos), int(n)
-}
-
-// keep is the second round: the keys of what was noted.
-func (s *scanner) keep(out *reloc.Scan, text []byte, pc uint64, notes int) {
-	sites := out.Sites
-	for _, note := range s.notes[:notes] {
-		off, size, kind := note&(1<<32-1), note>>noteLen&15, note>>noteKind&0xff
-		b := text[off : off+16]
-		field, width := note>>noteField&15, uint64(4)
+// keep is the second round: the sites of what was noted in a part. pc is the address
+// of the text of the group.
+func (s *scanner) keep(sites []fixups.Site, base, pc uint64, part *reloc.ScanPart, notes []uint64) []fixups.Site {
+	part.Sites, part.Own = len(notes), 0
+	for _, note := range notes {
+		off, size, kind := note&(scanBytes-1), note>>noteLen&15, note>>noteKind&0xff
+		b := s.text[off : off+16]
+		field, width := uint64(0), uint64(4)
 		var n uint32
 		var d, class uint64
 		var own bool
@@ -223,8 +210,8 @@ func (s *scanner) keep(out *reloc.Scan, text []byte, pc uint64, notes int) {
 			if size == 1 {
 				n = s.direct[b[0]]
 			}
-		case kindRel:
-			width = note >> noteImm & 15
+		case kindRel8, kindRel32:
+			width = kind>>3*3 + 1
 			field = size - width
 			d = size + relative(b, field, width)
 			class = addressClass(pc + off + d)
@@ -233,22 +220,50 @@ func (s *scanner) keep(out *reloc.Scan, text []byte, pc uint64, notes int) {
 			} else if field == 2 && b[0] == 0x0f {
 				n = s.direct[class>>1<<9|256|uint64(b[1])]
 			}
+		case kindImm8, kindImm32:
+			width = kind>>3&1*3 + 1
+			field = size - width
+			d = relative(b, field, width)
+			if field == 1 {
+				n = s.direct[b[0]]
+			}
+		case kindOther:
+			site := s.group.others[note>>noteOther]
+			if site.Shape == reloc.ScanOwn {
+				part.Own++
+			}
+			sites = append(sites, site)
+			continue
 		default: // pc-relative operand
+			field = s.dispField(b)
 			d = size + relative(b, field, 4)
 			class = addressClass(pc + off + d)
 			own = mayCover(d, size)
 		}
 		if target := (pc + off + d) & s.a.branchWrap; class != 0 && (own || d <= size || target != pc+off+d) {
-			sites = append(sites, fixups.Site{Off: uint32(off), Shape: reloc.ScanOwn, D: int64(target - (pc + off))})
-			out.Own++
+			sites = append(sites, fixups.Site{Off: uint32(off - base), Shape: reloc.ScanOwn, D: int64(target - (pc + off))})
+			part.Own++
 			continue
 		}
 		if n == 0 {
 			n = s.find(b, pc+off, kind, size, field, width, class)
 		}
-		sites = append(sites, fixups.Site{Off: uint32(off), Shape: fixups.ShapeID(n - 1), D: int64(d)})
+		sites = append(sites, fixups.Site{Off: uint32(off - base), Shape: fixups.ShapeID(n - 1), D: int64(d)})
 	}
-	out.Sites = sites
+	return sites
+}
+
+// dispField is where the displacement of an instruction is that the walk knew and
+// whose ModRM byte has no SIB byte behind it.
+func (s *scanner) dispField(b []byte) uint64 {
+	i := uint64(0)
+	if s.rexes[b[0]] != 0 {
+		i = 1
+	}
+	if b[i&1] == 0x0f {
+		i++
+	}
+	return i + 2
 }
 
 // relative is the field of 1 or 4 bytes at off, extended.
@@ -262,7 +277,7 @@ func relative(b []byte, off, width uint64) uint64 {
 func (s *scanner) find(b []byte, pc, kind, size, field, width, class uint64) uint32 {
 	k := &keep[size&15]
 	key := [2]uint64{binary.LittleEndian.Uint64(b) & k[0], binary.LittleEndian.Uint64(b[8:]) & k[1]}
-	if class != 0 {
+	if class != 0 || kind&^8 == kindImm8 {
 		clearBytes(&key, int(field), int(width))
 		key[1] |= class << 56
 	}
@@ -273,11 +288,11 @@ func (s *scanner) find(b []byte, pc, kind, size, field, width, class uint64) uin
 		n = uint32(s.Key(&in, &key)) + 1
 	}
 	switch {
-	case kind == kindOdd && size == 1:
+	case kind == kindOdd && size == 1, kind&^8 == kindImm8 && field == 1:
 		s.direct[b[0]] = n
-	case kind == kindRel && field == 1:
+	case kind&3 == kindRel8 && field == 1:
 		s.direct[class>>1<<9|uint64(b[0])] = n
-	case kind == kindRel && b[0] == 0x0f && field == 2:
+	case kind&3 == kindRel8 && b[0] == 0x0f && field == 2:
 		s.direct[class>>1<<9|256|uint64(b[1])] = n
 	}
 	return n

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,32 +15,79 @@ import (
 	"github.com/xol-go/xol/reloc"
 )
 
-// scanAll walks code as a writer of tables does: by Scan, and by Decode what it
-// leaves. The text behind the code is not zero, for it should not matter.
-func scanAll(a *x86.Arch, s reloc.Scanner, out *reloc.Scan, code []byte, pc uint64) (end int) {
+// scanAll walks code as a writer of tables does, in parts that begin where cuts
+// say: by Scan, and by Decode what it leaves. The text behind the code is not zero,
+// for it should not matter. Parts are told as if each was alone.
+func scanAll(t *testing.T, a *x86.Arch, s reloc.Scanner, code []byte, pc uint64, cuts []int) (all []scanned) {
 	text := append(append([]byte{}, code...), 0xe9, 0xff, 0x05, 0x48, 0x66, 0x0f, 0x38, 0xe9, 0xe9, 0xc0, 0x24, 0x90, 0x90, 0xcc, 0xf0, 0x40)
-	out.Starts, out.Sites, out.Copies = make([]uint64, len(code)/64+1), out.Sites[:0], 0
+	var parts []reloc.ScanPart
+	for i, end := range append(cuts[1:len(cuts):len(cuts)], len(code)) {
+		parts = append(parts, reloc.ScanPart{PC: pc + uint64(cuts[i]), At: cuts[i], End: end})
+	}
+	out := reloc.Scan{Starts: make([]uint64, len(text)/64+1)}
+	s.Scan(&out, text, parts)
+	sites, copies := out.Sites, out.Copies
+	for i := range parts {
+		p := &parts[i]
+		own := 0
+		for _, site := range sites[:p.Sites] {
+			if site.Shape == reloc.ScanOwn {
+				own++
+			}
+		}
+		if own != p.Own {
+			t.Fatalf("%#x: % x: %d sites that are their own, not %d", p.PC, code[p.At:p.End], own, p.Own)
+		}
+		out.Sites, out.Copies = sites[:p.Sites:p.Sites], 0
+		x := scanned{end: scanRest(a, s, &out, text, p) - p.At, sites: out.Sites}
+		sites, copies = sites[p.Sites:], copies|out.Copies
+		for at := p.At; at < p.At+x.end; at++ {
+			if out.Starts[at/64]>>(at%64)&1 != 0 {
+				x.starts = append(x.starts, at-p.At)
+			}
+		}
+		all = append(all, x)
+	}
+	if len(sites) != 0 {
+		t.Fatalf("% x: %d sites of no part", code, len(sites))
+	}
+	all[0].copies = copies // they are not told by part
+	return all
+}
+
+// scanned is what is found in a part of code.
+type scanned struct {
+	end    int
+	sites  []fixups.Site
+	starts []int
+	copies uint32
+}
+
+// scanRest goes on behind what Scan has left of a part, and returns the end.
+func scanRest(a *x86.Arch, s reloc.Scanner, out *reloc.Scan, text []byte, p *reloc.ScanPart) int {
 	var in reloc.Insn
 	var key [2]uint64
-	for at := 0; at < len(code); {
-		if at = s.Scan(out, text, at, len(code), pc); at == len(code) {
-			break
-		}
-		if a.Decode(&in, code[at:], pc+uint64(at)) != nil {
+	at := p.Stop
+	for at < p.End {
+		if a.Decode(&in, text[at:p.End], p.PC+uint64(at-p.At)) != nil {
 			return at
 		}
-		addSite(a, s, out, &in, &key, at)
+		out.Starts[at/64] |= 1 << (at % 64)
+		addSite(a, s, out, &in, &key, at-p.At)
 		at += int(in.Len)
+		next := []reloc.ScanPart{{PC: p.PC + uint64(at-p.At), At: at, End: p.End}}
+		known := len(out.Sites)
+		s.Scan(out, text, next)
+		for i := range out.Sites[known:] {
+			out.Sites[known+i].Off += uint32(at - p.At)
+		}
+		at = next[0].Stop
 	}
-	return len(code)
+	return at
 }
 
 func addSite(a *x86.Arch, s reloc.Scanner, out *reloc.Scan, in *reloc.Insn, key *[2]uint64, at int) {
-	out.Starts[at/64] |= 1 << (at % 64)
-	site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn}
-	if in.HasTarget() {
-		site.D = int64(in.Target - in.PC)
-	}
+	site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn, D: a.ShapeD(in)}
 	switch a.ShapeKey(in, key) {
 	case reloc.ShapeCopy:
 		out.Copies |= 1 << in.Len
@@ -50,35 +98,35 @@ func addSite(a *x86.Arch, s reloc.Scanner, out *reloc.Scan, in *reloc.Insn, key 
 	out.Sites = append(out.Sites, site)
 }
 
-// byDecode is what scanAll should find.
-func byDecode(a *x86.Arch, s reloc.Scanner, out *reloc.Scan, code []byte, pc uint64) (end int) {
-	out.Starts, out.Sites, out.Copies = make([]uint64, len(code)/64+1), out.Sites[:0], 0
+// byDecode is what scanAll should find in a part.
+func byDecode(a *x86.Arch, s reloc.Scanner, code []byte, pc uint64) (x scanned) {
+	var out reloc.Scan
 	var in reloc.Insn
 	var key [2]uint64
-	for at := 0; at < len(code); at += int(in.Len) {
-		if a.Decode(&in, code[at:], pc+uint64(at)) != nil {
-			return at
-		}
-		addSite(a, s, out, &in, &key, at)
+	for x.end < len(code) && a.Decode(&in, code[x.end:], pc+uint64(x.end)) == nil {
+		x.starts = append(x.starts, x.end)
+		addSite(a, s, &out, &in, &key, x.end)
+		x.end += int(in.Len)
 	}
-	return len(code)
+	x.sites, x.copies = out.Sites, out.Copies
+	return x
 }
 
 type scanPair struct {
-	a         *x86.Arch
-	s         reloc.Scanner
-	got, want reloc.Scan
-	sites     int
+	a     *x86.Arch
+	s     reloc.Scanner
+	sites int
 }
 
 func newScanPair(a *x86.Arch) *scanPair { return &scanPair{a: a, s: a.NewScanner()} }
 
-// check compares both ways over code, and demands that each key is that of its
-// first instruction.
-func (p *scanPair) check(t *testing.T, code []byte, pc uint64) {
+// check compares both ways over code, which parts begin in where cuts say, and
+// demands that each key is that of its first instruction.
+func (p *scanPair) check(t *testing.T, code []byte, pc uint64, cuts ...int) {
 	t.Helper()
+	cuts = append([]int{0}, cuts...)
 	known := len(p.s.Keys())
-	end := scanAll(p.a, p.s, &p.got, code, pc)
+	all := scanAll(t, p.a, p.s, code, pc, cuts)
 	if keys := p.s.Keys(); len(keys) > known {
 		var key [2]uint64
 		for _, k := range keys[known:] {
@@ -87,23 +135,26 @@ func (p *scanPair) check(t *testing.T, code []byte, pc uint64) {
 			}
 		}
 	}
-	if want := byDecode(p.a, p.s, &p.want, code, pc); end != want {
-		t.Fatalf("%#x: % x: ends at %d, not at %d", pc, code, end, want)
-	}
-	if p.got.Copies != p.want.Copies || len(p.got.Sites) != len(p.want.Sites) {
-		t.Fatalf("%#x: % x: copies %#x, not %#x; sites\n%v, not\n%v", pc, code, p.got.Copies, p.want.Copies, p.got.Sites, p.want.Sites)
-	}
-	for i, s := range p.got.Sites {
-		if s != p.want.Sites[i] {
-			t.Fatalf("%#x: % x: site %+v, not %+v", pc, code, s, p.want.Sites[i])
+	got, copies := all[0].copies, uint32(0)
+	for i, x := range all {
+		end := len(code)
+		if i+1 < len(cuts) {
+			end = cuts[i+1]
 		}
-	}
-	for i, w := range p.got.Starts {
-		if w != p.want.Starts[i] {
-			t.Fatalf("%#x: % x: starts %#x, not %#x", pc, code, w, p.want.Starts[i])
+		part, at := code[cuts[i]:end], pc+uint64(cuts[i])
+		want := byDecode(p.a, p.s, part, at)
+		copies |= want.copies
+		if x.end != want.end {
+			t.Fatalf("%#x: % x: ends at %d, not at %d", at, part, x.end, want.end)
 		}
+		if !slices.Equal(x.sites, want.sites) || !slices.Equal(x.starts, want.starts) {
+			t.Fatalf("%#x: % x: sites\n%v, not\n%v, starts\n%v, not\n%v", at, part, x.sites, want.sites, x.starts, want.starts)
+		}
+		p.sites += len(x.sites)
 	}
-	p.sites += len(p.got.Sites)
+	if got != copies {
+		t.Fatalf("%#x: % x: copies %#x, not %#x", pc, code, got, copies)
+	}
 }
 
 // TestScan compares the scanner with Decode and ShapeKey: every opcode of the maps
@@ -142,7 +193,11 @@ func TestScanRandom(t *testing.T) {
 			if a == x86.I386 {
 				base &= 1<<32 - 1
 			}
-			p.check(t, code, base)
+			var cuts []int
+			for at := rnd.IntN(40); at <= len(code); at += rnd.IntN(80) {
+				cuts = append(cuts, at)
+			}
+			p.check(t, code, base, cuts...)
 		}
 	}
 }
@@ -154,6 +209,12 @@ func TestScanProgram(t *testing.T) {
 	for at := 0; at < len(code); at += 4000 {
 		p.check(t, code[at:min(at+4096, len(code))], 0x401000+uint64(at))
 	}
+	var cuts []int
+	for at := 100; at < len(code); at += 1 + at*31%5000 {
+		cuts = append(cuts, at)
+	}
+	p.check(t, code, 0x401000, cuts...)
+	p.check(t, code[:300<<10], 0x401000) // longer than what is walked at once
 	if p.sites < len(code)/40 {
 		t.Errorf("%d sites in %d bytes", p.sites, len(code))
 	}
@@ -180,20 +241,48 @@ func FuzzScan(f *testing.F) {
 		if narrow {
 			a, pc = x86.I386, pc&(1<<32-1)
 		}
-		newScanPair(a).check(t, code[:min(len(code), 4096)], pc)
+		code = code[:min(len(code), 4096)]
+		p := newScanPair(a)
+		p.check(t, code, pc)
+		p.check(t, code, pc, len(code)/3, len(code)/2)
 	})
 }
 
-func TestScanAllocs(t *testing.T) {
-	s := x86.AMD64.NewScanner()
-	code := realText(t)[:64<<10]
-	out := reloc.Scan{Starts: make([]uint64, 1<<10), Sites: make([]fixups.Site, 0, 64<<10)}
-	run := func() {
-		out.Sites = out.Sites[:0]
-		for at := 0; at < len(code)-16; at++ {
-			at = s.Scan(&out, code, at, len(code)-16, 0x401000)
-		}
+// walker walks code as the tests of speed do: what is left is passed over.
+type walker struct {
+	s     reloc.Scanner
+	out   reloc.Scan
+	parts []reloc.ScanPart
+}
+
+func newWalker(code []byte) *walker {
+	w := &walker{s: x86.AMD64.NewScanner()}
+	w.out = reloc.Scan{Starts: make([]uint64, len(code)/64+1), Sites: make([]fixups.Site, 0, len(code))}
+	return w
+}
+
+// run walks parts of 500 bytes, as long as functions usually are.
+func (w *walker) run(code []byte) {
+	w.out.Sites, w.parts = w.out.Sites[:0], w.parts[:0]
+	for at := 0; at+500 <= len(code)-16; at += 500 {
+		w.parts = append(w.parts, reloc.ScanPart{PC: 0x401000 + uint64(at), At: at, End: at + 500})
 	}
+	for len(w.parts) > 0 {
+		w.s.Scan(&w.out, code, w.parts)
+		rest := w.parts[:0]
+		for _, p := range w.parts {
+			if p.PC += uint64(p.Stop + 1 - p.At); p.Stop+1 < p.End {
+				rest = append(rest, reloc.ScanPart{PC: p.PC, At: p.Stop + 1, End: p.End})
+			}
+		}
+		w.parts = rest
+	}
+}
+
+func TestScanAllocs(t *testing.T) {
+	code := realText(t)[:64<<10]
+	w := newWalker(code)
+	run := func() { w.run(code) }
 	run()
 	if n := testing.AllocsPerRun(5, run); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -204,18 +293,10 @@ func TestScanAllocs(t *testing.T) {
 // answers from Decode and ShapeKey.
 func BenchmarkScan(b *testing.B) {
 	code := realText(b)
-	s := x86.AMD64.NewScanner()
-	out := reloc.Scan{Starts: make([]uint64, len(code)/64+1), Sites: make([]fixups.Site, 0, len(code))}
-	var in reloc.Insn
-	end := len(code) - 16
-	b.SetBytes(int64(end))
+	w := newWalker(code)
+	b.SetBytes(int64(len(code) - 16))
 	for b.Loop() {
-		out.Sites = out.Sites[:0]
-		for at := 0; at < end; at += max(1, int(in.Len)) {
-			if at = s.Scan(&out, code, at, end, 0x401000); at < end {
-				x86.AMD64.Decode(&in, code[at:], 0x401000+uint64(at))
-			}
-		}
+		w.run(code)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 
 // ShapeKey implements [reloc.Shaper]. The key of an instruction is its bytes with
 // the pc-relative field taken out, and the class of its target's address: the
-// far plans look at whether an absolute operand can name it (plan_pcrel).
+// far plans look at whether an absolute operand can name it (plan_pcrel). Of a push
+// of an immediate the immediate is taken out: D is what is pushed.
 func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 	l := lay(in)
 	if in.Class == fixups.ClassPlain && in.Hazards == 0 && in.AltLen == 0 && !mayEmulatePlain(l) {
@@ -18,6 +19,9 @@ func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 	key[0] = binary.LittleEndian.Uint64(in.Bytes[:8])
 	key[1] = binary.LittleEndian.Uint64(in.Bytes[8:])
 	if !in.HasTarget() {
+		if pushesImm(l) {
+			clearBytes(key, l.immOff(), l.immLen())
+		}
 		return reloc.ShapeKeyed
 	}
 	if in.AltLen != 0 || l.has(flagRelImm) && l.opSize() == 2 {
@@ -40,15 +44,32 @@ func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 	return reloc.ShapeKeyed
 }
 
+// ShapeD implements [reloc.ScanShaper].
+func (a *Arch) ShapeD(in *reloc.Insn) int64 {
+	if in.HasTarget() {
+		return int64(in.Target - in.PC)
+	}
+	if l := lay(in); pushesImm(l) {
+		return signed(&in.Bytes, l.immOff(), l.immLen())
+	}
+	return 0
+}
+
 // Retarget implements [reloc.Shaper].
 func (a *Arch) Retarget(dst []byte, in *reloc.Insn, d int64) []byte {
 	l := lay(in)
 	off, n := l.immOff(), l.immLen()
-	if !l.has(flagRelImm) {
+	switch {
+	case !in.HasTarget() && !pushesImm(l):
+		off, n = 0, 0 // nothing that D is in
+	case l.has(flagRelImm):
+		d -= int64(in.Len)
+	case in.HasTarget():
 		off, n = l.dispOff(), l.dispLen()
+		d -= int64(in.Len)
 	}
 	var field [8]byte
-	binary.LittleEndian.PutUint64(field[:], uint64(d-int64(in.Len)))
+	binary.LittleEndian.PutUint64(field[:], uint64(d))
 	at := len(dst)
 	dst = append(dst, in.Raw()...)
 	copy(dst[at+off:], field[:n])
@@ -66,6 +87,13 @@ func mayEmulatePlain(l *layout) bool {
 		return op >= 0x18 && op <= 0x1f || op == 0x0d
 	}
 	return false
+}
+
+// pushesImm reports whether l is PUSH of an immediate (SDM volume 2, PUSH: 68 and
+// 6A). The immediate is in its copy and is what its emulation stores; nothing else
+// of its plans depends on it.
+func pushesImm(l *layout) bool {
+	return l.opmap() == 0 && (l.opcode() == 0x68 || l.opcode() == 0x6a) && (l.enc() == encLegacy || l.enc() == encREX2)
 }
 
 // clearBytes takes bytes [off, off+n) out of a key.

@@ -270,12 +270,16 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// TestSanitized: the half of the agent that is no handler, under sanitizers.
+// TestSanitized: the half of the agent that is no handler, under sanitizers. The
+// search for leaks is off: a thread that the sanitizer has cloned with all signals
+// blocked, by calls of its own, does it, and now and then makes a system call in
+// libc, which kills it (README, limits); the program waits for it for ever.
 func TestSanitized(t *testing.T) {
 	ready(t)
 	dir := build(t, "gcc", "agent-sanitized", "STATIC=", "SANITIZE=-fsanitize=address,undefined -fno-sanitize-recover=all")
 	demo := once(t, "demo-sanitized", func(path string) error { return os.Symlink(filepath.Join(dir, "demo"), path) })
-	j := job{args: []string{demo}, tables: []string{demo, library(t, demo, "libc.so")}, env: []string{"XOL_FUNCS=sieve,by_weight"}}
+	j := job{args: []string{demo}, tables: []string{demo, library(t, demo, "libc.so")},
+		env: []string{"XOL_FUNCS=sieve,by_weight", "ASAN_OPTIONS=detect_leaks=0"}}
 	j.probed(t, "")
 }
 

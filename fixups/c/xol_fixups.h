@@ -187,7 +187,7 @@ typedef struct xol_error {
 /* One instruction of a table. */
 typedef struct xol_ref {
 	uint64_t pc;    /* as in the table: without load bias */
-	uint64_t d;     /* target - pc, 0 without a target */
+	uint64_t d;     /* target - pc; without a target a number that the plans move with */
 	uint32_t shape; /* equal shapes have equal class, hazards and, up to D, plans */
 	uint32_t run;
 	uint8_t len;    /* bytes */

@@ -39,6 +39,7 @@ const ownShape fixups.ShapeID = 1 << 31
 type binaryPiece struct {
 	c      *chunk
 	text   []byte
+	marks  []uint64 // bit i mod 64 of word i/64: an instruction starts at text[i]
 	starts []uint64
 	sites  []fixups.Site // Shape is a number of a key of the worker, or has ownShape
 	runs   []binaryRun
@@ -49,10 +50,11 @@ type binaryPiece struct {
 	ready  chan struct{} // a piece is ready when it has been sent here
 }
 
-// binaryRun is a run of a piece; it has the next words of starts and the next sites.
+// binaryRun is a run of a piece; it has the next words of starts.
 type binaryRun struct {
 	fixups.Extent
-	words, sites int
+	words int
+	sites [2]int // from and to
 }
 
 // runBinary is run for the binary format.
@@ -164,11 +166,11 @@ func (b *binaryWriter) piece(p *binaryPiece) error {
 	if err := b.number(p); err != nil {
 		return err
 	}
-	starts, sites := p.starts, p.sites
+	starts := p.starts
 	for i := range p.runs {
 		r := &p.runs[i]
-		b.enc.Run(&r.Extent, starts[:r.words], sites[:r.sites])
-		starts, sites = starts[r.words:], sites[r.sites:]
+		b.enc.Run(&r.Extent, starts[:r.words], p.sites[r.sites[0]:r.sites[1]])
+		starts = starts[r.words:]
 	}
 	b.total.unplanned += p.total.unplanned
 	b.total.bytes += p.total.bytes
@@ -183,9 +185,13 @@ type binaryWorker struct {
 	enc     *fixups.Encoder // has the shapes of sites that share none
 	own     int             // number of them
 	lens    uint32          // lengths of plain copies that were met
-	shaper  reloc.Shaper
+	shaper  reloc.ScanShaper
 	scanner reloc.Scanner // nil: every site is described
 	scan    reloc.Scan
+	exts    []fixups.Extent
+	parts   []reloc.ScanPart  // of each of exts, which have no Code yet
+	rest    [1]reloc.ScanPart // behind a stop
+	again   [1]reloc.ScanPart // behind a gap
 	p       *binaryPiece
 	window  window
 	in      reloc.Insn
@@ -218,47 +224,58 @@ func (p *picker) all() bool {
 // piece finds what is in the functions of p.c.
 func (w *binaryWorker) piece(p *binaryPiece) {
 	w.p, w.window = p, window{}
-	p.text, p.starts, p.runs, p.total, p.seen, p.err = p.text[:0], p.starts[:0], p.runs[:0], counts{}, nil, nil
+	p.text, p.starts, p.runs, p.total, p.seen = p.text[:0], p.starts[:0], p.runs[:0], counts{}, nil
 	p.shapes = pieceShapes{copies: p.shapes.copies[:0]}
-	w.scan.Sites, w.scan.Copies = p.sites[:0], 0
-	for _, fn := range p.c.funcs {
-		if err := w.function(fn); err != nil {
-			p.err = err
-			break
-		}
-	}
+	w.scan.Sites, w.scan.Copies, w.exts, w.parts = p.sites[:0], 0, w.exts[:0], w.parts[:0]
+	p.err = w.functions()
 	p.sites = w.scan.Sites
 	w.finish()
 }
 
-func (w *binaryWorker) function(fn objfile.Func) error {
-	for r := range w.j.file.Code(fn) {
-		text, err := w.load(r)
-		if err != nil {
+// functions reads the code of all functions, and finds what is in it.
+func (w *binaryWorker) functions() error {
+	p := w.p
+	for _, fn := range p.c.funcs {
+		for r := range w.j.file.Code(fn) {
+			at, size, err := w.load(r)
+			if err != nil {
+				return err
+			}
+			if size == 0 {
+				continue
+			}
+			x := fixups.Extent{Addr: uint64(r.Addr), Func: fn.Name, At: uint64(r.Addr - fn.Addr)}
+			x.Offset, x.InFile = offsetOf(w.j.file, uint64(r.Addr))
+			w.exts = append(w.exts, x)
+			w.parts = append(w.parts, reloc.ScanPart{PC: x.Addr, At: at, End: at + size})
+		}
+	}
+	if w.scanner != nil {
+		w.scanParts()
+	}
+	first := 0 // site
+	for i := range w.parts {
+		x, part := &w.exts[i], &w.parts[i]
+		x.Code = p.text[part.At:part.End:part.End]
+		w.text = reloc.Text{Addr: x.Addr, Data: x.Code}
+		p.total.bytes += uint64(len(x.Code))
+		sites := part.Sites
+		if err := w.extent(x, part, first); err != nil {
 			return err
 		}
-		code := text[: len(text)-slack : len(text)-slack]
-		if len(code) == 0 {
-			continue
-		}
-		w.text = reloc.Text{Addr: uint64(r.Addr), Data: code}
-		x := fixups.Extent{Addr: uint64(r.Addr), Code: code, Func: fn.Name, At: uint64(r.Addr - fn.Addr)}
-		x.Offset, x.InFile = offsetOf(w.j.file, uint64(r.Addr))
-		if err := w.extent(&x, text); err != nil {
-			return err
-		}
-		w.p.total.bytes += uint64(len(code))
+		first += sites
 	}
 	return nil
 }
 
-// extent finds what is in x. text is its code with slack. Bytes that do not decode
-// are a gap; so is all behind them where instruction boundaries would be guesses.
-func (w *binaryWorker) extent(x *fixups.Extent, text []byte) error {
-	for len(x.Code) > 0 {
+// extent makes the runs of x, of which part was scanned, with the sites from first
+// on. Bytes that do not decode are a gap; so is all behind them where instruction
+// boundaries would be guesses.
+func (w *binaryWorker) extent(x *fixups.Extent, part *reloc.ScanPart, first int) error {
+	for {
 		run, end, err := *x, 0, error(nil)
 		if w.scanner != nil {
-			end, err = w.scanRun(&run, text)
+			end, err = w.scanRun(&run, part, first)
 		} else {
 			end, err = w.describeRuns(&run)
 		}
@@ -271,32 +288,38 @@ func (w *binaryWorker) extent(x *fixups.Extent, text []byte) error {
 		}
 		w.p.c.gaps = appendGap(w.p.c.gaps, x.Addr+uint64(end), n)
 		past := uint64(end + n)
-		x.Code, text = x.Code[past:], text[past:]
+		x.Code = x.Code[past:]
 		x.Addr, x.At, x.Offset = x.Addr+past, x.At+past, x.Offset+past
+		if len(x.Code) == 0 {
+			return nil
+		}
+		if w.scanner != nil {
+			w.again[0] = reloc.ScanPart{PC: x.Addr, At: part.End - len(x.Code), End: part.End}
+			part, first = &w.again[0], len(w.scan.Sites)
+			w.scanner.Scan(&w.scan, w.p.text, w.again[:])
+		}
 	}
-	return nil
 }
 
-// load returns the code of r and slack bytes behind it. What is between the
-// functions of a piece is read with them, if it is not much.
-func (w *binaryWorker) load(r objfile.Range) ([]byte, error) {
+// load says where in the text of the piece the code of r is, with slack bytes behind
+// it. What is between the functions of a piece is read with them, if it is not much.
+func (w *binaryWorker) load(r objfile.Range) (at, size int, err error) {
 	if off := uint64(r.Addr) - w.window.addr; off < w.window.size && r.Size <= w.window.size-off {
-		at := w.window.off + int(off)
-		return w.p.text[at : at+int(r.Size)+slack], nil
+		return w.window.off + int(off), int(r.Size), nil
 	}
 	last := w.p.c.funcs[len(w.p.c.funcs)-1].Range().End()
-	size := r.Size
+	whole := r.Size
 	if span := uint64(last - r.Addr); last > r.Addr && span < 2*binaryChunk {
-		size = max(size, span)
+		whole = max(whole, span)
 	}
-	at := len(w.p.text)
-	if need := at + int(size) + slack; need > cap(w.p.text) {
+	at = len(w.p.text)
+	if need := at + int(whole) + slack; need > cap(w.p.text) {
 		w.p.text = append(make([]byte, 0, max(need, binaryChunk*5/4)), w.p.text...)
 	}
-	n, err := w.j.file.ReadCode(w.p.text[at:at+int(size)], r.Addr)
+	n, err := w.j.file.ReadCode(w.p.text[at:at+int(whole)], r.Addr)
 	w.p.text = w.p.text[: at+n+slack : cap(w.p.text)]
 	w.window = window{uint64(r.Addr), at, uint64(n)}
-	return w.p.text[at : at+int(min(r.Size, uint64(n)))+slack], err
+	return at, int(min(r.Size, uint64(n))), err
 }
 
 // careful is how many sites behind a trap or a shadow are described one by one:
@@ -322,64 +345,122 @@ func (w *binaryWorker) endRun(x *fixups.Extent, starts []uint64, size, before in
 	words := (w.units(size) + 63) / 64
 	w.p.starts = w.p.starts[:len(w.p.starts)-len(starts)+words]
 	if size > 0 {
-		r := binaryRun{Extent: *x, words: words, sites: len(w.scan.Sites) - before}
-		r.Code = x.Code[:size]
-		w.p.runs = append(w.p.runs, r)
+		w.addRun(x, size, words, before, len(w.scan.Sites))
 	}
 }
 
-// scanRun finds the instructions of x, by the scanner as far as it goes, and
-// returns where they end. text is the code with slack.
-func (w *binaryWorker) scanRun(x *fixups.Extent, text []byte) (int, error) {
-	starts, before, slow, at := w.startRun(len(x.Code)), len(w.scan.Sites), 0, 0
-	w.scan.Starts = starts
+func (w *binaryWorker) addRun(x *fixups.Extent, size, words, from, to int) {
+	w.p.runs = append(w.p.runs, binaryRun{*x, words, [2]int{from, to}})
+	w.p.runs[len(w.p.runs)-1].Code = x.Code[:size]
+}
+
+// scanParts has the parts scanned.
+func (w *binaryWorker) scanParts() {
+	p := w.p
+	words := len(p.text)/64 + 2
+	if words > cap(p.marks) {
+		p.marks = make([]uint64, words*5/4)
+	}
+	p.marks = p.marks[:words]
+	clear(p.marks)
+	w.scan.Starts = p.marks
+	w.scanner.Scan(&w.scan, p.text, w.parts)
+}
+
+// scanRun makes the run of a part that was scanned, with the sites from first on,
+// and returns where its instructions end.
+func (w *binaryWorker) scanRun(x *fixups.Extent, part *reloc.ScanPart, first int) (int, error) {
+	to, own := first+part.Sites, part.Own
+	if part.Stop < part.End {
+		w.scan.Sites = append(w.scan.Sites, w.scan.Sites[first:to]...)
+		first = len(w.scan.Sites) - part.Sites
+		own += w.scanRest(x, part)
+		to = len(w.scan.Sites)
+	}
+	size := part.Stop - part.At
+	if err := w.copies(x.Code[:size], x.Addr); err != nil {
+		return size, err
+	}
+	if err := w.ownSites(x, w.scan.Sites[first:to], own); err != nil {
+		return size, err
+	}
+	if size > 0 {
+		starts := w.startRun(size)
+		cutBits(starts, w.p.marks, part.At, size)
+		w.addRun(x, size, len(starts), first, to)
+	}
+	return size, nil
+}
+
+// cutBits copies n bits of src from bit at on to dst. Behind the last word that
+// they are in, src has one more.
+func cutBits(dst, src []uint64, at, n int) {
+	src = src[at>>6:][:len(dst)+1]
+	shift := uint(at) & 63
+	w := src[0]
+	for i := range dst {
+		next := src[i+1]
+		dst[i] = w>>shift | next<<1<<(63-shift)
+		w = next
+	}
+	if n&63 != 0 {
+		dst[len(dst)-1] &= 1<<(n&63) - 1
+	}
+}
+
+// scanRest describes what the scanner has left of a part one by one, and has it go
+// on behind. It returns how many sites it has added that share no shape.
+func (w *binaryWorker) scanRest(x *fixups.Extent, part *reloc.ScanPart) (own int) {
 	unknownVendor := w.env.Vendor == reloc.VendorUnknown
-	in := &w.in
-	for at < len(x.Code) {
-		if slow == 0 {
-			if at = w.scanner.Scan(&w.scan, text, at, len(x.Code), x.Addr); at == len(x.Code) {
-				break
-			}
-		}
+	in, slow := &w.in, 0
+	for part.Stop < part.End {
+		at := part.Stop - part.At
 		if reloc.DecodeFor(in, w.j.arch, x.Code[at:], x.Addr+uint64(at), &w.env) != nil {
 			break
 		}
-		starts[at>>6] |= 1 << (at & 63)
+		w.p.marks[part.Stop>>6] |= 1 << (part.Stop & 63)
 		kind := reloc.ShapeOwn
 		if slow == 0 {
 			kind = w.shaper.ShapeKey(in, &w.key)
 		} else {
 			slow--
 		}
-		site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn}
-		if in.HasTarget() {
-			site.D = int64(in.Target - in.PC)
-		}
-		if kind == reloc.ShapeKeyed {
-			site.Shape = w.scanner.Key(in, &w.key)
-		}
-		if kind == reloc.ShapeCopy {
+		site := fixups.Site{Off: uint32(at), Shape: reloc.ScanOwn, D: w.shaper.ShapeD(in)}
+		switch kind {
+		case reloc.ShapeCopy:
 			w.scan.Copies |= 1 << in.Len
-		} else {
+		case reloc.ShapeKeyed:
+			site.Shape = w.scanner.Key(in, &w.key)
 			w.scan.Sites = append(w.scan.Sites, site)
-			if kind == reloc.ShapeOwn {
-				w.scan.Own++
-			}
+		default:
+			w.scan.Sites = append(w.scan.Sites, site)
+			own++
 		}
-		at += int(in.Len)
+		part.Stop += int(in.Len)
 		if in.Class == fixups.ClassTrap || in.Hazards.Has(fixups.HazardShadow) {
 			slow = max(slow, careful)
 		}
 		if in.AltLen != 0 && unknownVendor {
 			break
 		}
+		if slow == 0 {
+			own += w.scanOn(part)
+		}
 	}
-	if err := w.copies(x.Code[:at], x.Addr); err != nil {
-		return at, err
+	return own
+}
+
+// scanOn has the scanner go on in a part where it has stopped.
+func (w *binaryWorker) scanOn(part *reloc.ScanPart) (own int) {
+	at := part.Stop - part.At
+	known := len(w.scan.Sites)
+	w.rest[0] = reloc.ScanPart{PC: part.PC + uint64(at), At: part.Stop, End: part.End}
+	w.scanner.Scan(&w.scan, w.p.text, w.rest[:])
+	for i := range w.scan.Sites[known:] {
+		w.scan.Sites[known+i].Off += uint32(at)
 	}
-	err := w.ownSites(x, before)
-	w.endRun(x, starts, at, before)
-	return at, err
+	part.Stop = w.rest[0].Stop
+	return w.rest[0].Own
 }
 
 // copies takes samples of the lengths of plain copies that are new. One of each is
@@ -399,16 +480,14 @@ func (w *binaryWorker) copies(code []byte, pc uint64) error {
 	return nil
 }
 
-// ownSites makes the shapes of the sites of x that share none: of a call that is
-// made from the slot the callee has a say.
-func (w *binaryWorker) ownSites(x *fixups.Extent, before int) error {
+// ownSites makes the shapes of the sites of x that share none; there are own of
+// them. Of a call that is made from the slot the callee has a say, too.
+func (w *binaryWorker) ownSites(x *fixups.Extent, sites []fixups.Site, own int) error {
 	calls := w.env.Return == fixups.ReturnsSlot
-	if !calls && w.scan.Own == 0 {
+	if !calls && own == 0 {
 		return nil
 	}
-	w.scan.Own = 0
 	keys := w.scanner.Keys()
-	sites := w.scan.Sites[before:]
 	for i := range sites {
 		s := &sites[i]
 		if s.Shape != reloc.ScanOwn && !(calls && keys[s.Shape].Insn.Class == fixups.ClassCall) {

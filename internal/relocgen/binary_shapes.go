@@ -1,6 +1,8 @@
 package relocgen
 
 import (
+	"bytes"
+
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
@@ -10,8 +12,8 @@ import (
 // workers there are.
 type learner struct {
 	sw     sweeper
-	env    reloc.Env // without code: a key has no neighbours
-	shaper reloc.Shaper
+	env    reloc.Env        // without code: a key has no neighbours
+	shaper reloc.ScanShaper // nil: there are no keys
 	enc    *fixups.Encoder
 	keys   map[[2]uint64]fixups.ShapeID // ScanOwn: the sites have none in common
 	copies uint32                       // lengths of copies whose shape is made
@@ -21,7 +23,7 @@ type learner struct {
 
 func newLearner(j *job, enc *fixups.Encoder) *learner {
 	l := &learner{enc: enc, keys: map[[2]uint64]fixups.ShapeID{}}
-	l.shaper, _ = j.arch.(reloc.Shaper)
+	l.shaper, _ = j.arch.(reloc.ScanShaper)
 	l.sw.init(j)
 	l.env = l.sw.env
 	l.env.Code = nil
@@ -53,18 +55,21 @@ func (l *learner) key(k *reloc.ScanKey) fixups.ShapeID {
 	return id
 }
 
-func (l *learner) make(k *reloc.ScanKey) fixups.ShapeID {
-	var second *fixups.Entry
+func (l *learner) make(k *reloc.ScanKey) (id fixups.ShapeID) {
+	var err error
 	in := &k.Insn
-	if !in.HasTarget() {
+	l.code = l.shaper.Retarget(l.code[:0], in, l.shaper.ShapeD(in)+1)
+	switch varies := !bytes.Equal(l.code, in.Raw()); {
+	case !varies:
 		l.sw.describe(&l.sw.entry, in.Raw(), in.PC, &l.env)
-	} else {
-		if !l.sample(&l.sw.entry, k, sampleD) || !l.sample(&l.other, k, -sampleD) {
-			return reloc.ScanOwn
-		}
-		second = &l.other
+		id, err = l.enc.Shape(&l.sw.entry, nil)
+	case !l.sample(&l.sw.entry, k, sampleD) || !l.sample(&l.other, k, -sampleD):
+		return reloc.ScanOwn
+	case in.HasTarget():
+		id, err = l.enc.Shape(&l.sw.entry, &l.other)
+	default:
+		id, err = l.enc.ShapeOf(&l.sw.entry, &l.other, sampleD, -sampleD)
 	}
-	id, err := l.enc.Shape(&l.sw.entry, second)
 	if err != nil {
 		return reloc.ScanOwn
 	}
@@ -77,10 +82,14 @@ func (l *learner) make(k *reloc.ScanKey) fixups.ShapeID {
 const sampleD = 100
 
 // sample describes the instruction of a key from such an address that its target
-// is the same, at distance d. It reports whether it has the same key there.
+// is the same, at distance d; without a target, with d in place of its D. It reports
+// whether it has the same key.
 func (l *learner) sample(e *fixups.Entry, k *reloc.ScanKey, d int64) bool {
 	l.code = l.shaper.Retarget(l.code[:0], &k.Insn, d)
-	pc := k.Insn.Target - uint64(d)
+	pc := k.Insn.PC
+	if k.Insn.HasTarget() {
+		pc = k.Insn.Target - uint64(d)
+	}
 	var in reloc.Insn
 	var key [2]uint64
 	if reloc.DecodeFor(&in, l.sw.j.arch, l.code, pc, &l.env) != nil || int(in.Len) != len(l.code) || l.shaper.ShapeKey(&in, &key) != reloc.ShapeKeyed || key != k.Key {
@@ -124,13 +133,11 @@ func (b *binaryWriter) number(p *binaryPiece) error {
 			n.own = append(n.own, 0)
 		}
 	}
-	sites := p.sites
 	for i := range p.runs {
 		r := &p.runs[i]
-		if err := b.numberRun(p, n, &r.Extent, sites[:r.sites]); err != nil {
+		if err := b.numberRun(p, n, &r.Extent, p.sites[r.sites[0]:r.sites[1]]); err != nil {
 			return err
 		}
-		sites = sites[r.sites:]
 	}
 	return nil
 }

@@ -31,17 +31,18 @@ func TestBinaryDeterministic(t *testing.T) {
 	}
 }
 
-// relatives are instructions with a pc-relative field, zero here, of all lengths of
-// field and plans that there are.
+// relatives are instructions with a field for D, zero here, of all lengths of field
+// and plans that there are.
 func relatives(a *x86.Arch) [][]byte {
 	list := [][]byte{{0xeb, 0}, {0x74, 0}, {0x7f, 0}, {0xe2, 0}, {0xe0, 0}, {0xe3, 0}, {0xe8, 0, 0, 0, 0}, {0xe9, 0, 0, 0, 0},
-		{0x0f, 0x84, 0, 0, 0, 0}, {0x2e, 0x0f, 0x8f, 0, 0, 0, 0}, {0xc7, 0xf8, 0, 0, 0, 0}, {0xf2, 0xe8, 0, 0, 0, 0}}
+		{0x0f, 0x84, 0, 0, 0, 0}, {0x2e, 0x0f, 0x8f, 0, 0, 0, 0}, {0xc7, 0xf8, 0, 0, 0, 0}, {0xf2, 0xe8, 0, 0, 0, 0},
+		{0x6a, 0}, {0x66, 0x6a, 0}, {0x68, 0, 0, 0, 0}, {0x66, 0x68, 0, 0}, {0x2e, 0x68, 0, 0, 0, 0}}
 	if a == x86.I386 {
 		return list
 	}
 	return append(list, [][]byte{{0x48, 0x8b, 0x05, 0, 0, 0, 0}, {0x48, 0x8d, 0x3d, 0, 0, 0, 0}, {0x83, 0x3d, 0, 0, 0, 0, 7}, {0xff, 0x15, 0, 0, 0, 0},
 		{0xff, 0x25, 0, 0, 0, 0}, {0xff, 0x35, 0, 0, 0, 0}, {0xf0, 0x48, 0x0f, 0xb1, 0x0d, 0, 0, 0, 0}, {0xc5, 0xfc, 0x28, 0x05, 0, 0, 0, 0},
-		{0x66, 0x0f, 0x6f, 0x05, 0, 0, 0, 0}, {0xc7, 0x05, 0, 0, 0, 0, 1, 2, 3, 4}, {0x62, 0xf1, 0x7c, 0x48, 0x28, 0x05, 0, 0, 0, 0}}...)
+		{0x66, 0x0f, 0x6f, 0x05, 0, 0, 0, 0}, {0xc7, 0x05, 0, 0, 0, 0, 1, 2, 3, 4}, {0x48, 0x68, 0, 0, 0, 0}, {0x62, 0xf1, 0x7c, 0x48, 0x28, 0x05, 0, 0, 0, 0}}...)
 }
 
 // TestShapesHold: a shape made from two samples is right for every distance, near
@@ -75,7 +76,7 @@ func holds(t *testing.T, a *x86.Arch, env *reloc.Env, code []byte) {
 			t.Fatal(err)
 		}
 		b := a.Retarget(nil, &in, d)
-		if a.Decode(&in, b, pc) != nil || in.Target != pc+uint64(d) || a.ShapeKey(&in, &key) != reloc.ShapeKeyed {
+		if a.Decode(&in, b, pc) != nil || a.ShapeD(&in) != d || a.ShapeKey(&in, &key) != reloc.ShapeKeyed {
 			continue // it does not go so far, or it is planned for what it is
 		}
 		id := l.key(&reloc.ScanKey{Key: key, Insn: in})
