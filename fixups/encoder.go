@@ -120,6 +120,13 @@ func (e *Encoder) Grow(n int) {
 	runs.data = slices.Grow(runs.data, n*binRun)
 }
 
+// GrowNames makes room for n more bytes of names of functions, each with a byte
+// behind it.
+func (e *Encoder) GrowNames(n int) {
+	names := &e.sec[secStrings]
+	names.data = slices.Grow(names.data, n)
+}
+
 // Len returns the number of instructions in the runs that have ended.
 func (e *Encoder) Len() int { return int(e.done) }
 

@@ -6,6 +6,10 @@ import (
 	"github.com/xol-go/xol/internal/ehframe"
 )
 
+// usualFrame is how many bytes of .eh_frame compilers write for a function, or a few
+// more.
+const usualFrame = 48
+
 // frameRanges reads the ranges of .eh_frame. A damaged table is an error even
 // where symbols cover the code: part of it may have been meant for the rest.
 func (f *File) frameRanges() ([]candidate, error) {
@@ -13,7 +17,7 @@ func (f *File) frameRanges() ([]candidate, error) {
 	if sec == nil || err != nil {
 		return nil, err
 	}
-	var out []candidate
+	out := make([]candidate, 0, len(sec.Data)/usualFrame)
 	for fde, err := range sec.All() {
 		if err != nil {
 			return nil, f.fail(ErrMalformed, ".eh_frame: %v", err)

@@ -32,7 +32,11 @@ func (f *File) Gaps() ([]Gap, error) {
 	for _, s := range f.Sections {
 		gaps := f.gapsIn(s, funcs)
 		if len(data) == 0 {
-			out = append(out, gaps...)
+			if out == nil {
+				out = gaps
+			} else {
+				out = append(out, gaps...)
+			}
 			continue
 		}
 		for _, g := range gaps {
@@ -55,7 +59,9 @@ func (f *File) Gaps() ([]Gap, error) {
 // gapsIn returns what no function of a section covers.
 func (f *File) gapsIn(s Section, funcs []Func) []Gap {
 	at := sort.Search(len(funcs), func(i int) bool { return funcs[i].Range().End() > s.Addr })
-	ranges := appendUncovered(nil, candidate{addr: uint64(s.Addr), size: s.Size}, funcs, at)
+	end := at + sort.Search(len(funcs)-at, func(i int) bool { return funcs[at+i].Addr >= s.Range().End() })
+	ranges := make([]Range, 0, end-at+1)
+	ranges = appendUncovered(ranges, candidate{addr: uint64(s.Addr), size: s.Size}, funcs, at)
 	out := make([]Gap, len(ranges))
 	for i, r := range ranges {
 		out[i] = Gap{r, s.Name, false}

@@ -142,15 +142,21 @@ func (s *scanner) setOp(opmap, op int) {
 	var kinds [256]uint8
 	same := true
 	for m := range kinds {
+		if m > 0 && o.modrm == 0 {
+			break
+		}
 		kinds[m] = s.kindOf(d, opmap, op, m)
 		if m>>3&7 < 2 {
 			kinds[m] |= more
 		}
 		same = same && kinds[m] == kinds[0]
 	}
-	if same {
+	switch {
+	case same:
 		o.kind = s.kind(kinds[0])
-	} else {
+	case s.nkinds+len(kinds) > scanKinds-64: // there is room for all there are
+		o.kind = s.kind(kindSlow)
+	default:
 		o.byMod, o.kind = 0xff, uint16(s.nkinds)
 		s.nkinds += copy(s.kinds[s.nkinds:], kinds[:])
 	}

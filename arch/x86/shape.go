@@ -98,8 +98,12 @@ func pushesImm(l *layout) bool {
 
 // clearBytes takes bytes [off, off+n) out of a key.
 func clearBytes(key *[2]uint64, off, n int) {
-	for i := off; i < off+n; i++ {
-		key[i>>3] &^= 0xff << (8 * (i & 7))
+	mask := uint64(1)<<(8*n) - 1 // n is 4 at most
+	if off < 8 {
+		key[0] &^= mask << (8 * off)
+		key[1] &^= mask >> (64 - 8*off)
+	} else {
+		key[1] &^= mask << (8*off - 64)
 	}
 }
 

@@ -69,6 +69,7 @@ func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
 	p.begin(chunks)
 	b := &binaryWriter{enc: fixups.NewEncoder(&j.meta), progress: p, seen: map[uint64]bool{}, numbers: map[*binaryWorker]*numbers{}}
 	b.enc.Grow(len(funcs))
+	b.enc.GrowNames(nameBytes(funcs))
 	b.learner = newLearner(j, b.enc)
 	b.enc.Stream(w)
 	err = b.collect(j, chunks)
@@ -83,6 +84,14 @@ func (j *job) runBinary(w io.Writer, p *progress) (total counts, err error) {
 		return b.total, inputErr(err)
 	}
 	return b.total, j.missing(b.seen, b.gaps)
+}
+
+// nameBytes is how much the names of functions take.
+func nameBytes(funcs []objfile.Func) (n int) {
+	for i := range funcs {
+		n += len(funcs[i].Name) + 1
+	}
+	return n
 }
 
 // lazyGC has garbage collected seldom until what it returns is called, unless the

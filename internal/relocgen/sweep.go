@@ -87,22 +87,25 @@ func (j *job) extent() (funcs []objfile.Func, gaps []objfile.Gap, err error) {
 func (j *job) split(funcs []objfile.Func, size uint64) []*chunk {
 	var chunks []*chunk
 	var c *chunk
-	for _, fn := range funcs {
+	first := 0
+	for i := range funcs {
+		fn := &funcs[i]
 		if !j.touches(fn) {
+			c = nil
 			continue
 		}
 		if c == nil || c.bytes+fn.Size > size {
-			c = &chunk{pieces: make(chan []byte, 2)}
+			c, first = &chunk{pieces: make(chan []byte, 2)}, i
 			chunks = append(chunks, c)
 		}
-		c.funcs = append(c.funcs, fn)
+		c.funcs = funcs[first : i+1 : i+1]
 		c.bytes += fn.Size
 	}
 	return chunks
 }
 
 // touches reports whether the function can hold a wanted site.
-func (j *job) touches(fn objfile.Func) bool {
+func (j *job) touches(fn *objfile.Func) bool {
 	if j.pick.addrs == nil || len(j.pick.addrs) > 64 {
 		return true
 	}
