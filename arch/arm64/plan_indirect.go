@@ -139,7 +139,7 @@ func (b *planner) toScratch(s, n int, auth bool) {
 		return
 	}
 	b.start()
-	w := uint32(wordAUT | s)
+	w := wordAUT | uint32(s)
 	if b.w&bitKeyB != 0 {
 		w |= bitKeyB
 	}

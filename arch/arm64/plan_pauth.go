@@ -67,9 +67,9 @@ func (b *planner) reencodeLabel(step, returns bool) fixups.Reason {
 
 // labelFrom is the form with the modifier in xn.
 func (b *planner) labelFrom(n int) uint32 {
-	w := uint32(wordAUTPPCR | n<<5)
+	w := wordAUTPPCR | uint32(n)<<5
 	if b.family() == famRETPPC {
-		w = uint32(wordRETPPCR | n)
+		w = wordRETPPCR | uint32(n)
 	}
 	if b.w&bitLabelB != 0 {
 		w |= bitKeyB

@@ -173,3 +173,32 @@ func TestStepPrograms(t *testing.T) {
 		}
 	}
 }
+
+// Where both protections are on, only landing pads are in reach of a branch by a
+// register, and only those that take it.
+func TestPads(t *testing.T) {
+	for _, tt := range []struct {
+		name, site, pad string
+		at              int64 // of the pad
+		env             reloc.Env
+		want            fixups.Reason
+	}{
+		{"bti c behind", "63040091", "5f2403d5", 4, reloc.Env{Dead: dead16, GCS: reloc.On}, fixups.ReasonNone},
+		{"bti j, any register", "63040091", "9f2403d5", 4, reloc.Env{Dead: fixups.MakeRegSet(9), GCS: reloc.On}, fixups.ReasonNone},
+		{"bti c, another register", "63040091", "5f2403d5", 4, reloc.Env{Dead: fixups.MakeRegSet(9), GCS: reloc.On}, fixups.ReasonNoReach},
+		{"bti without a kind", "63040091", "1f2403d5", 4, reloc.Env{Dead: dead16, GCS: reloc.On}, fixups.ReasonNoReach},
+		{"paciasp, tail call", "10000014", "3f2303d5", 64, reloc.Env{Dead: dead16, GCS: reloc.On}, fixups.ReasonNone},
+		{"call from the slot", "10000094", "3f2303d5", 64, reloc.Env{ABI: reloc.ABICall, Return: fixups.ReturnsSlot, GCS: reloc.Off}, fixups.ReasonNone},
+		{"call from the slot to bti j", "10000094", "9f2403d5", 64, reloc.Env{ABI: reloc.ABICall, Return: fixups.ReturnsSlot, GCS: reloc.Off}, fixups.ReasonNoReach},
+	} {
+		tt.env.Forms, tt.env.BTI = fixups.FormJump.Bit(), reloc.On
+		tt.env.Code = &reloc.Text{Addr: testSite + uint64(tt.at), Data: unhex(t, tt.pad)}
+		p, _, err := planOf(t, testSite, tt.site, tt.env)
+		if reloc.ReasonOf(err) != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+		if err == nil && !p.Clobbers.Has(BTYPE) {
+			t.Errorf("%s: the target is entered with another BTYPE, and the plan does not say so", tt.name)
+		}
+	}
+}
