@@ -7,12 +7,13 @@ import (
 	"debug/elf"
 	"iter"
 
+	"github.com/xol-go/xol/arch/arm64"
 	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/reloc"
 )
 
-var all = [...]reloc.Arch{x86.AMD64, x86.I386, ppc64.BE, ppc64.LE}
+var all = [...]reloc.Arch{x86.AMD64, x86.I386, arm64.A64, ppc64.BE, ppc64.LE}
 
 // All iterates over the instruction sets, in a fixed order.
 func All() iter.Seq[reloc.Arch] {
@@ -26,7 +27,7 @@ func All() iter.Seq[reloc.Arch] {
 }
 
 // ByName returns the instruction set of that name, in GOARCH spelling: amd64,
-// 386, ppc64, ppc64le. ok is false if there is no such port.
+// 386, arm64, ppc64, ppc64le. ok is false if there is no such port.
 func ByName(name string) (a reloc.Arch, ok bool) {
 	for _, a := range all {
 		if a.Info().Name == name {

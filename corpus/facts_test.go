@@ -197,10 +197,15 @@ func (m *thread) value(x string, s *thread) (uint64, error) {
 			return v & 0xffffffff, err
 		}
 	}
-	r, ok := m.i.Regs.Reg(x)
-	if !ok {
-		return 0, fmt.Errorf("no register %q", x)
+	if r, ok := m.i.Regs.Reg(x); ok {
+		v, _ := s.Reg(r)
+		return v, nil
 	}
-	v, _ := s.Reg(r)
-	return v, nil
+	if n, ok := strings.CutPrefix(x, "w"); ok { // the low half of a general register of A64
+		if r, ok := m.i.Regs.Reg("x" + n); ok {
+			v, _ := s.Reg(r)
+			return v & 0xffffffff, nil
+		}
+	}
+	return 0, fmt.Errorf("no register %q", x)
 }

@@ -10,6 +10,9 @@ import (
 const wordLen = 4 // bytes of an instruction
 
 // Decode implements [reloc.Arch]. Words that no row covers are reserved.
+//
+// Every field of in is written once, none is read: the order is that of their
+// places.
 func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	if len(code) < wordLen {
 		*in = reloc.Insn{PC: pc, Len: uint8(len(code))}
@@ -22,14 +25,15 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 		return fixups.ReasonReserved
 	}
 	f := facts[row]
-	*in = reloc.Insn{
-		PC: pc, Row: row, Len: wordLen,
-		Hazards: fixups.Hazards(f & factHazards),
-		Class:   fixups.Class(f >> factClass & 15),
-		Flags:   reloc.InsnFlags(f >> factFlags),
-		Ext:     [2]uint64{uint64(w), f >> 32},
-	}
-	copy(in.Bytes[:wordLen], code)
+	in.PC = pc
+	in.Hazards = fixups.Hazards(f & factHazards)
+	binary.LittleEndian.PutUint64(in.Bytes[:8], uint64(w))
+	binary.LittleEndian.PutUint64(in.Bytes[8:], 0)
+	in.Row, in.Len, in.AltLen = row, wordLen, 0
+	in.Class = fixups.Class(f >> factClass & 15)
+	in.Flags = reloc.InsnFlags(f >> factFlags)
+	in.Ext[0], in.Ext[1] = uint64(w), f>>32
+	in.Target = 0
 	if how := f >> factTarget & 15; how != targetNone {
 		in.Target = target(w, pc, how)
 	}

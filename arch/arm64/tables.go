@@ -46,8 +46,12 @@ type node struct {
 	base, shift, mask uint16
 }
 
-// leafNode marks a leaf that is the number of another node.
-const leafNode = 1 << 15
+// Kinds of leaves. One without either bit is the number of a row, 0 for none, which
+// is the usual case: the bits that led there decide.
+const (
+	leafChain = 1 << 14 // a place in candidates
+	leafNode  = 1 << 15 // the number of another node
+)
 
 // candidate is a row for words that have value in the bits of mask. Candidates are
 // tried in order; the last of a chain has mask 0 and row 0.
@@ -57,12 +61,23 @@ type candidate struct {
 
 // rowOf returns the number of the row of a word, 0 if there is none.
 func rowOf(w uint32) uint32 {
+	if i := leaves[w>>21]; i < leafChain {
+		return uint32(i)
+	}
+	return rowOfRest(w)
+}
+
+// rowOfRest is rowOf for words that their upper 11 bits do not decide.
+func rowOfRest(w uint32) uint32 {
 	i := leaves[w>>21]
-	for i&leafNode != 0 {
+	for i >= leafNode {
 		n := &nodes[i&^leafNode]
 		i = leaves[uint32(n.base)+w>>(n.shift&31)&uint32(n.mask)]
 	}
-	for ; ; i++ {
+	if i < leafChain {
+		return uint32(i)
+	}
+	for i &^= leafChain; ; i++ {
 		if c := &candidates[i]; w&c.mask == c.value {
 			return c.row
 		}

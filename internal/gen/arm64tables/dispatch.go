@@ -3,18 +3,20 @@ package main
 import "fmt"
 
 // dispatch is how a word finds its row: a window of the word selects a node, which
-// is a chain of rows, of which the first that matches holds, or where the chain
-// would be long another window.
+// is a row, where the bits so far decide, a chain of rows, of which the first that
+// matches holds, or where the chain would be long another window.
 type dispatch struct {
 	nodes  []node
 	leaves []int // numbers of nodes
 	chains []chain
 }
 
-// node is a window of a word that selects one of the leaves from base on, or a
-// chain if it has no width.
+// node is a window of a word that selects one of the leaves from base on; if it has
+// no width, a row that is decided, or a chain.
 type node struct {
-	shift, width, base, chain int
+	shift, width, base int
+	decided            bool
+	row, chain         int
 }
 
 // chain is a list of rows; start is its first place among the candidates.
@@ -45,7 +47,7 @@ func build(rows []*row) (*dispatch, error) {
 		d.chains[i].start = n
 		n += len(d.chains[i].rows) + 1
 	}
-	if len(d.leaves) > 1<<16 || n > 1<<16 || len(d.nodes) > 1<<16 {
+	if len(d.leaves) > 1<<16 || n > 1<<14 || len(d.nodes) > 1<<14 || len(rows) >= 1<<14 {
 		return nil, fmt.Errorf("%d leaves, %d candidates, %d nodes", len(d.leaves), n, len(d.nodes))
 	}
 	return d, nil
@@ -60,17 +62,28 @@ type builder struct {
 // is number 0 and always a window.
 func (b *builder) node(rows []*row, mask, value uint32, depth int, reached map[*row]bool) int {
 	list := matching(rows, mask, value)
+	decided := len(list) == 0 || list[0].mask&^mask == 0
 	k := key(list)
+	if decided {
+		k = "decided " + k
+	}
 	if n, ok := b.nodes[k]; ok && depth > 0 {
 		return n
 	}
 	i := len(b.d.nodes)
 	b.d.nodes = append(b.d.nodes, node{})
-	if depth > 0 && len(list) <= longChain || depth == len(windows) {
+	if depth > 0 && (decided || len(list) <= longChain) || depth == len(windows) {
 		for _, r := range list {
 			reached[r] = true
 		}
-		b.d.nodes[i].chain = b.chain(list)
+		n := &b.d.nodes[i]
+		switch {
+		case !decided:
+			n.chain = b.chain(list)
+		case len(list) > 0:
+			n.row = list[0].id
+		}
+		n.decided = decided
 		b.nodes[k] = i
 		return i
 	}

@@ -62,8 +62,8 @@ func emitTexts(b *bytes.Buffer, rows []*row) {
 	b.WriteString("}\n\n")
 }
 
-// emitDispatch writes leaves of the two kinds: a number of a candidate, or of a
-// node that looks at another window.
+// emitDispatch writes leaves of the three kinds: a number of a row, of a candidate,
+// or of a node that looks at another window.
 func emitDispatch(b *bytes.Buffer, d *dispatch) {
 	number := map[int]int{} // of nodes that are windows
 	var inner []int
@@ -82,10 +82,13 @@ func emitDispatch(b *bytes.Buffer, d *dispatch) {
 	var list []string
 	for _, i := range d.leaves {
 		n := d.nodes[i]
-		if n.width > 0 {
+		switch {
+		case n.width > 0:
 			list = append(list, fmt.Sprintf("leafNode|%d", number[i]))
-		} else {
-			list = append(list, fmt.Sprint(d.chains[n.chain].start))
+		case n.decided:
+			list = append(list, fmt.Sprint(n.row))
+		default:
+			list = append(list, fmt.Sprintf("leafChain|%d", d.chains[n.chain].start))
 		}
 	}
 	wrap(b, list, 24)
