@@ -27,31 +27,40 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	f := facts[row]
 	in.PC = pc
 	in.Hazards = fixups.Hazards(f & factHazards)
-	binary.LittleEndian.PutUint64(in.Bytes[:8], uint64(w))
+	binary.LittleEndian.PutUint32(in.Bytes[:4], w)
+	binary.LittleEndian.PutUint32(in.Bytes[4:8], 0)
 	binary.LittleEndian.PutUint64(in.Bytes[8:], 0)
 	in.Row, in.Len, in.AltLen = row, wordLen, 0
 	in.Class = fixups.Class(f >> factClass & 15)
 	in.Flags = reloc.InsnFlags(f >> factFlags)
 	in.Ext[0], in.Ext[1] = uint64(w), f>>32
-	in.Target = 0
-	if how := f >> factTarget & 15; how != targetNone {
-		in.Target = target(w, pc, how)
+	how := f >> factTarget & 15
+	if how >= targetADR {
+		in.Target = targetOf(w, pc, how)
+		return nil
 	}
+	// Without a branch: whether there is a target cannot be foreseen.
+	d := &displacements[how]
+	in.Target = (pc + uint64(int64(int32(w<<(d.left&31))>>(d.right&31))&^3)) & d.keep
 	return nil
 }
 
-// target computes where a branch goes, or what an operand relative to pc names
-// (Arm ARM, C1.3.2 and C1.3.3, PC-relative addressing). Addresses wrap.
-func target(w uint32, pc, how uint64) uint64 {
+// displacements are the branches and literals by the way their target is computed
+// (Arm ARM, C1.3.3): the field is moved to the top of the word and then down to
+// where it is in bytes, as a signed number.
+var displacements = [16]struct {
+	left, right uint8
+	keep        uint64 // 0 where there is no target
+}{
+	target26: {6, 4, 1<<64 - 1},
+	target19: {8, 11, 1<<64 - 1},
+	target14: {13, 16, 1<<64 - 1},
+	target9:  {18, 21, 1<<64 - 1},
+}
+
+// targetOf computes what the other operands relative to pc name. Addresses wrap.
+func targetOf(w uint32, pc, how uint64) uint64 {
 	switch how {
-	case target26:
-		return pc + uint64(int64(int32(w<<6))>>4)
-	case target19:
-		return pc + uint64(int64(int32(w<<8))>>13<<2)
-	case target14:
-		return pc + uint64(int64(int32(w<<13))>>18<<2)
-	case target9:
-		return pc + uint64(int64(int32(w<<18))>>23<<2)
 	case targetADR:
 		return pc + imm21(w)
 	case targetADRP:

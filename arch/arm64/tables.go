@@ -67,7 +67,10 @@ func rowOf(w uint32) uint32 {
 	return rowOfRest(w)
 }
 
-// rowOfRest is rowOf for words that their upper 11 bits do not decide.
+// rowOfRest is rowOf for words that their upper 11 bits do not decide. It is kept
+// out of rowOf, so that the compiler puts that where it is called.
+//
+//go:noinline
 func rowOfRest(w uint32) uint32 {
 	i := leaves[w>>21]
 	for i >= leafNode {
