@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/xol-go/xol/arch"
+	"github.com/xol-go/xol/arch/arm64"
 	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/corpus"
@@ -41,7 +42,7 @@ func TestLists(t *testing.T) {
 	if _, ok := arch.ByELF(elf.EM_VAX, false); ok {
 		t.Error("there is a port for EM_VAX")
 	}
-	for name, want := range map[string]reloc.Arch{"amd64": x86.AMD64, "386": x86.I386, "ppc64": ppc64.BE, "ppc64le": ppc64.LE} {
+	for name, want := range map[string]reloc.Arch{"amd64": x86.AMD64, "386": x86.I386, "arm64": arm64.A64, "ppc64": ppc64.BE, "ppc64le": ppc64.LE} {
 		if a, _ := arch.ByName(name); a != want {
 			t.Errorf("ByName(%s) = %v", name, a)
 		}

@@ -72,9 +72,9 @@
 //
 // x86_rows.txt has one case for each row of the x86 tables and x86_census.txt
 // counts what they say of every opcode of every map. Both are made by a sweep
-// over the opcode maps (go generate). ppc64_rows.txt and ppc64_census.txt have and
-// count the rows of Power, where all 2^32 words have an answer and each count its
-// arithmetic. Tests make all of them again and compare, so that an encoding
-// cannot change its class, and a row cannot lack a case, without a reviewed
-// difference in these files.
+// over the opcode maps (go generate). arm64_rows.txt, arm64_census.txt and those of
+// ppc64 have and count the rows of A64 and Power, where all 2^32 words have an
+// answer and each count its arithmetic. Tests make all of them again and compare,
+// so that an encoding cannot change its class, and a row cannot lack a case,
+// without a reviewed difference in these files.
 package corpus

@@ -23,7 +23,7 @@ type Row struct {
 }
 
 // rowFiles are the files of rows, one a port.
-var rowFiles = []string{"x86_rows.txt", "ppc64_rows.txt"}
+var rowFiles = []string{"x86_rows.txt", "arm64_rows.txt", "ppc64_rows.txt"}
 
 // Rows iterates over the rows of all ports.
 func Rows() iter.Seq[Row] { return rowsOf(rowFiles...) }
@@ -32,6 +32,9 @@ func Rows() iter.Seq[Row] { return rowsOf(rowFiles...) }
 // numbers. A row of which the encoding, class or hazards differ between the
 // modes comes twice.
 func X86Rows() iter.Seq[Row] { return rowsOf("x86_rows.txt") }
+
+// ARM64Rows iterates over the rows of the A64 tables, in the order of their numbers.
+func ARM64Rows() iter.Seq[Row] { return rowsOf("arm64_rows.txt") }
 
 // PPC64Rows iterates over the rows of the Power tables, in the order of their
 // numbers. Each comes twice, once in each byte order.
