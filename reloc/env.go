@@ -71,7 +71,7 @@ type ABI uint8
 const (
 	ABINone  ABI = iota
 	ABIEntry     // first instruction of a function
-	ABICall      // a call; nothing is dead where the site is none
+	ABICall      // a call; where the site is none, only what no compiler allocates (TAR of Power) is dead
 )
 
 // Mode is the privilege the site runs with.

@@ -281,6 +281,11 @@ func TestABI(t *testing.T) {
 		if _, _, err := a.planOf(t, testSite, "38630001", env); (err == nil) != (a == LE) {
 			t.Errorf("%s: %v", a.info.Name, err)
 		}
+		// In a kernel TAR is the user's.
+		inKernel := reloc.Env{Forms: env.Forms, ABI: reloc.ABICall, Mode: reloc.ModeKernel, Spill: true, Features: FeatureISA207}
+		if _, _, err := a.planOf(t, testSite, "38630001", inKernel); reloc.ReasonOf(err) != fixups.ReasonNoScratch {
+			t.Errorf("%s in a kernel: %v", a.info.Name, err)
+		}
 	}
 }
 

@@ -46,7 +46,8 @@ var exits = [...]fixups.Reg{CTR, LR, TAR}
 // sprDead reports whether TAR, CTR or LR may be overwritten, which the caller or the
 // ABI says. Both ABIs have CTR and TAR volatile across calls (ELFv2, 2.2.1.1), so
 // CTR is dead at the entry of a function and at a direct call. TAR is in no
-// compiler's register allocation, so the ABI makes it dead everywhere; not every
+// compiler's register allocation, so the ABI makes it dead everywhere in user code; in
+// a kernel it is the user's, saved when threads are switched and not before. Not every
 // processor of the big-endian ABI has it, where it takes the feature as well.
 func (b *planner) sprDead(r fixups.Reg) bool {
 	switch {
@@ -55,7 +56,7 @@ func (b *planner) sprDead(r fixups.Reg) bool {
 	case b.env.ABI == reloc.ABINone:
 		return false
 	case r == TAR:
-		return !b.a.big || b.env.Features&FeatureISA207 != 0
+		return b.env.Mode == reloc.ModeUser && (!b.a.big || b.env.Features&FeatureISA207 != 0)
 	case r != CTR || b.env.Lang == reloc.LangGo:
 		return false
 	}
