@@ -259,9 +259,28 @@ func directA64(w uint32, pc uint64) (uint64, bool) {
 	return 0, false
 }
 
-// featuresA64 is the reviewed list of what processors and emulators lack: the
-// architecture's name, an instruction that has no effect, and all that need it.
-var featuresA64 = []capability{}
+// featuresA64 is the reviewed list of what processors and emulators lack, by the
+// architecture's names. Encodings are those of Arm DDI 0487, C6.2.
+var featuresA64 = []capability{
+	{name: "sme", beyond: true, rows: []row{ // its registers are no part of states
+		{0x9e000000, 0x80000000}, {0xfffff8ff, 0xd503407f}, {0xffdfffe0, 0xd51b4240}, {0xffdfffe0, 0xd51bd0a0}}},
+	{name: "gcs", probe: 0xd53b2520, rows: []row{
+		{0xffdfff80, 0xd50b7700}, {0xffdfffe0, 0xd51b2520}, {0xffffec00, 0xd91f0c00}}},
+	{name: "tme", probe: 0xd5233160, rows: []row{
+		{0xfffffee0, 0xd5233060}, {0xffffffff, 0xd503307f}, {0xffe0001f, 0xd4600000}}},
+	{name: "pauth-lr", probe: 0xdac1a3fe, rows: []row{
+		{0xffff8000, 0xdac18000}, {0xff800000, 0xf3800000}, {0xff000000, 0x55000000},
+		// RETAASPPCR and RETABSPPCR: one of the bits of the register is 0, else it is RETAA.
+		{0xfffffbe1, 0xd65f0be0}, {0xfffffbe2, 0xd65f0be0}, {0xfffffbe4, 0xd65f0be0}, {0xfffffbe8, 0xd65f0be0}, {0xfffffbf0, 0xd65f0be0}}},
+	{name: "cssc", probe: 0xdac02000, rows: []row{
+		{0x7fc00000, 0x11c00000}, {0x7ffffc00, 0x5ac02000}, {0x7ffff800, 0x5ac01800}, {0x7fe0f000, 0x1ac06000}}},
+	{name: "cpa", probe: 0x9a1f2000, rows: []row{{0xbfe0e000, 0x9a002000}, {0xffe00000, 0x9b600000}}},
+	{name: "cmpbr", probe: 0x74000000, rows: []row{{0x7e000000, 0x74000000}}},
+	{name: "hbc", probe: 0x54000030, rows: []row{{0xff000010, 0x54000010}}},
+	{name: "xs", probe: 0xd503323f, rows: []row{{0xfffff3ff, 0xd503323f}}},
+	{name: "lsui", probe: 0xc9807c00, rows: []row{{0x3fa07c00, 0x09807c00}}},
+	{name: "ls64", probe: 0xf83fd000, rows: []row{{0xffffbc00, 0xf83f9000}, {0xffe0ec00, 0xf820a000}}},
+}
 
 // limitsA64 is what a process that is not stepped cannot judge.
 var limitsA64 = []emu.Limit{

@@ -175,23 +175,26 @@ func directP64(w uint32, pc uint64) (uint64, bool) {
 // featuresP64 is the reviewed list of what a processor of ISA 3.1 or the emulator
 // lacks. Probes have no effect.
 var featuresP64 = []capability{
-	{name: "ebb", beyond: true, rows: spr(
-		0x7c0002a6, 800, 801, 802, 803, 804, 805, 806)},
-	{name: "transactional-memory", probe: tbegin, rows: []row{
-		{0xfc0007fe, 0x7c00051c}, {0xfc0007fe, 0x7c00055c}, {0xfc0007fe, 0x7c0005dc}, {0xfc0007fe, 0x7c00059c},
-		{0xfc0007fe, 0x7c00061c}, {0xfc0007fe, 0x7c00065c}, {0xfc0007fe, 0x7c00069c}, {0xfc0007fe, 0x7c0006dc},
-		{0xfc0007fe, 0x7c00071c}, {0xfc0007fe, 0x7c00075c}, {0xfc0007fe, 0x7c0007dc}}},
+	{name: "ebb", beyond: true, rows: append(spr(800, 801, 802, 803, 804, 805, 806), word(0xfc0007fe, 0x4c000124))},
+	{name: "bhrb", probe: 0x7c00035c, rows: []row{word(0xfc0007fe, 0x7c00035c), word(0xfc0007fe, 0x7c00025c)}},
+	{name: "checkpoints", probe: 0x7c00075d, rows: []row{word(0xfc0007ff, 0x7c00075d), word(0xfc0007ff, 0x7c0007dd)}},
+	{name: "copy-paste", probe: 0x7c20060c, rows: []row{word(0xfc0007fe, 0x7c00060c), word(0xfc0007fe, 0x7c00070c)}},
+	{name: "icbt", probe: 0x7c00002c, rows: []row{word(0xfc0007fe, 0x7c00002c)}},
+	{name: "dscr", probe: 0x7c0302a6, rows: spr(3)},
+	{name: "amr", probe: 0x7c0d02a6, rows: spr(13)},
+	{name: "ppr", probe: 0x7c02e2a6, rows: spr(898)},
 }
 
-const tbegin = 0x7c00051d
+// word is a row for an instruction that is not prefixed.
+func word(mask, value uint64) row { return row{wordOnly | mask, value} }
 
-// spr are the moves from and to special registers: op is that from the first.
-func spr(op uint64, numbers ...uint64) []row {
+// spr are the moves from and to special registers.
+func spr(numbers ...uint64) []row {
+	const from, to = 0x7c0002a6, 0x7c0003a6
 	var rows []row
 	for _, n := range numbers {
 		field := n&31<<16 | n>>5<<11
-		const to = 0x100 // mtspr
-		rows = append(rows, row{0xfc1ffffe, op | field}, row{0xfc1ffffe, op | to | field})
+		rows = append(rows, word(0xfc1ffffe, from|field), word(0xfc1ffffe, to|field))
 	}
 	return rows
 }
@@ -205,8 +208,25 @@ func limitsP64(big bool) []emu.Limit {
 		selfBranch("b", wordOnly|0xfffffffe, 0x48000000, "48000000"),
 		selfBranch("bc", wordOnly|0xfc00fffe, 0x40000000, "42000000"),
 		own("darn", wordOnly|0xfc0007fe, 0x7c0005e6, "7c6005e6"),
+		own("mftb", wordOnly|0xfc0007fe, 0x7c0002e6, "7c6c42e6"),
 		own("time-base", wordOnly|0xfc1ffffe, 0x7c0c42a6, "7c6c42a6"),
 		own("time-base-upper", wordOnly|0xfc1ffffe, 0x7c0d42a6, "7c6d42a6"),
+	}
+	list = append(list, emu.Limit{Name: "wait", Verdict: emu.Unsupported, Mask: wordOnly | 0xfc0007fe, Value: 0x7c00003c, Sample: "7c00003c",
+		Why: "waits for what other processors do"})
+	for fc := range uint64(32) {
+		// Function codes of atomic memory operations (Power ISA v3.1C, book II, 4.5).
+		const load, store = 0x7c00048c, 0x7c00058c
+		atCode := func(op uint64) {
+			list = append(list, emu.Limit{Name: "amo-code", Verdict: emu.Unsupported, Mask: wordOnly | 0xfc00ffbe, Value: op | fc<<11,
+				Sample: fmt.Sprintf("%08x", op|fc<<11|4<<16), Why: "the emulator tells the address of an earlier fault"})
+		}
+		if fc > 8 && fc != 16 && fc != 24 && fc != 25 && fc != 28 {
+			atCode(load)
+		}
+		if fc > 8 && fc != 24 {
+			atCode(store)
+		}
 	}
 	if big {
 		return list

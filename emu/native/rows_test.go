@@ -213,28 +213,10 @@ func checkCapability(t *testing.T, o *native.Oracle, found map[string]int) {
 		return
 	}
 	if *update {
-		var b strings.Builder
-		b.WriteString("# Sites of the rows' cases by row of the capability table: arch, row, sites.\n")
-		for _, k := range slices.Sorted(maps.Keys(found)) {
-			fmt.Fprintf(&b, "%s %d\n", k, found[k])
-		}
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeCapability(t, file, found)
 		return
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		var arch, row string
-		var n int
-		if _, err := fmt.Sscanf(line, "%s %s %d", &arch, &row, &n); err == nil {
-			listed[arch+" "+row] = n
-		}
-	}
+	listed := readCapability(t, file)
 	f, err := o.Features()
 	if err != nil {
 		t.Fatal(err)
@@ -252,4 +234,34 @@ func checkCapability(t *testing.T, o *native.Oracle, found map[string]int) {
 			t.Errorf("%s: %d sites are not compared, %d are reviewed", k, found[k], listed[k])
 		}
 	}
+}
+
+// writeCapability and readCapability are the form of reviewed lists.
+func writeCapability(t *testing.T, file string, found map[string]int) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# Sites of the rows' cases by row of the capability table: arch, row, sites.\n")
+	for _, k := range slices.Sorted(maps.Keys(found)) {
+		fmt.Fprintf(&b, "%s %d\n", k, found[k])
+	}
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readCapability(t *testing.T, file string) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		var arch, row string
+		var n int
+		if _, err := fmt.Sscanf(line, "%s %s %d", &arch, &row, &n); err == nil {
+			listed[arch+" "+row] = n
+		}
+	}
+	return listed
 }
