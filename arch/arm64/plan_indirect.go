@@ -119,8 +119,8 @@ func (b *planner) linkAndBR() fixups.Reason {
 		n = s
 	}
 	b.clobberBType()
-	b.link(func() { b.linked(fixups.StatePart, xreg(n), btypeCall) })
-	b.linked(fixups.StateDone, xreg(n), btypeCall)
+	b.link(func() { b.linked(fixups.StatePart, zeroReg(n), btypeCall) })
+	b.linked(fixups.StateDone, zeroReg(n), btypeCall)
 	w := uint32(wordBR)
 	if n != ip0 && n != ip1 && b.env.BTI != reloc.Off {
 		w = wordRET
