@@ -44,6 +44,10 @@ type Batch struct {
 	// Stepped runs are stepped by the trap flag where a program can see it. In
 	// others nothing shows how the engine counts steps.
 	Stepped bool
+	// Site is where the instruction under judgement stands and SiteLen its length: its
+	// bytes are there to be read in all runs, also those that execute others.
+	Site    uint64
+	SiteLen int
 	// Trace, if not nil, receives the pc of each step of the last run.
 	Trace []uint64
 }

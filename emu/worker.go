@@ -378,6 +378,7 @@ func (r *runs) grow(n, words int) {
 func (w *Worker) exec(r *runs, n int, lo, hi uint64, limit uint32, stepped bool) error {
 	b := &w.batch
 	b.Lo, b.Hi, b.Limit, b.N = lo, hi, limit, n
+	b.Site, b.SiteLen = w.site.pc, len(w.site.code)
 	b.In, b.Out, b.InLines, b.InFirst, b.Stops = r.in, r.out, r.lines, r.first, r.stops
 	b.Lines, b.Trace, b.Stepped = r.outs, nil, stepped
 	err := w.cpu.Run(b)
@@ -450,6 +451,7 @@ func (w *Worker) run(f *final, s *State, lo, hi uint64, limit uint32, trace []ui
 	r.first[0], r.first[1] = 0, uint32(len(r.lines))
 	b := &w.batch
 	b.Lo, b.Hi, b.Limit, b.N = lo, hi, limit, 1
+	b.Site, b.SiteLen = w.site.pc, len(w.site.code)
 	b.In, b.Out, b.InLines, b.InFirst, b.Stops = r.in, r.out, r.lines, r.first, r.stops
 	b.Lines, b.Trace, b.Stepped = r.outs, trace, false
 	err := w.cpu.Run(b)

@@ -20,17 +20,21 @@ type batchISA struct {
 	masks []uint64
 	pc    int // word
 
-	at     uint64 // what is installed
-	code   []byte
-	change bool // not yet told to the runner
-	old    span
+	now    []piece // what is installed
+	old    []span  // where something else was, which is not yet told to the runner
+	change bool
 
 	steps steps
 	inner emu.Batch
 }
 
-// span is a run of addresses.
+// span is a run of addresses, piece what is installed at one.
 type span struct{ lo, hi uint64 }
+
+type piece struct {
+	at   uint64
+	code []byte
+}
 
 // steps are the states between the instructions of the last run that was stepped.
 type steps struct {
@@ -137,25 +141,14 @@ func (f *frame) probe(m *machine, t *emu.Target) error {
 // run that took the last one down may have destroyed it.
 func (x *batchISA) setUp(e *engine) {
 	x.change = false
-	if r := e.regionOf(x.at); r != nil && r.staged {
-		e.write(r, x.at, x.code)
+	for _, p := range x.now {
+		e.write(p)
 	}
 }
 
 // gone is told of memory that is no longer there.
 func (x *batchISA) gone(addr uint64, size int) {
-	if x.at-addr < uint64(size) {
-		x.code = x.code[:0]
-	}
-}
-
-// remove takes back what is installed.
-func (x *batchISA) remove(e *engine) {
-	if r := e.regionOf(x.at); r != nil && r.staged && len(x.code) > 0 {
-		traps := make([]byte, len(x.code))
-		x.t.FillAt(traps, x.at)
-		e.write(r, x.at, traps)
-	}
+	x.now = slices.DeleteFunc(x.now, func(p piece) bool { return p.at-addr < uint64(size) })
 }
 
 func (x *batchISA) begin(e *engine, _ *emu.Batch) {
@@ -172,10 +165,10 @@ func (x *batchISA) begin(e *engine, _ *emu.Batch) {
 // tell writes the table of rewritten code.
 func (x *batchISA) tell(e *engine) {
 	n := 0
-	for _, s := range [2]span{x.old, {x.at, x.at + uint64(len(x.code))}} {
+	add := func(s span) {
 		r := e.regionOf(s.lo)
-		if s.lo == s.hi || r == nil {
-			continue
+		if r == nil {
+			return
 		}
 		page := s.lo &^ 4095
 		at := offTrace + n*changeEntry
@@ -184,38 +177,64 @@ func (x *batchISA) tell(e *engine) {
 		}
 		n++
 	}
+	for _, s := range x.old {
+		add(s)
+	}
+	for _, p := range x.now {
+		add(span{p.at, p.at + uint64(len(p.code))})
+	}
 	e.p.put(ctlChanges, uint64(n))
 	x.change = false
 }
 
-// install makes code the only code that can be executed.
-func (x *batchISA) install(e *engine, at uint64, code []byte) error {
-	if x.at == at && string(x.code) == string(code) {
+// install makes code, and the bytes of the site, all that is not a trap.
+func (x *batchISA) install(e *engine, b *emu.Batch, at uint64, code []byte) error {
+	pieces := []piece{{at, code}}
+	if end := at + uint64(len(code)); b.SiteLen > 0 && (b.Site >= end || b.Site+uint64(b.SiteLen) <= at) {
+		if site := e.stagedAt(b.Site, b.Site+uint64(b.SiteLen)); site != nil {
+			pieces = append(pieces, piece{b.Site, site})
+		}
+	}
+	if slices.EqualFunc(x.now, pieces, func(a, b piece) bool { return a.at == b.at && string(a.code) == string(b.code) }) {
 		return nil
 	}
-	r := e.regionOf(at)
-	if r == nil || !r.staged || at+uint64(len(code)) > r.page.Addr+uint64(r.size) {
+	if r := e.regionOf(at); r == nil || !r.staged || at+uint64(len(code)) > r.page.Addr+uint64(r.size) {
 		return fmt.Errorf("native: no code at %#x", at)
 	}
 	if !x.change { // else what was installed last was never executed
-		x.old = span{x.at, x.at + uint64(len(x.code))}
+		x.old = x.old[:0]
+		for _, p := range x.now {
+			x.old = append(x.old, span{p.at, p.at + uint64(len(p.code))})
+		}
 	}
-	x.remove(e)
-	e.write(r, at, code)
-	x.at, x.code, x.change = at, append(x.code[:0], code...), true
+	for _, p := range x.now {
+		traps := make([]byte, len(p.code))
+		x.t.FillAt(traps, p.at)
+		e.write(piece{p.at, traps})
+	}
+	x.now = x.now[:0]
+	for _, p := range pieces {
+		e.write(p)
+		x.now = append(x.now, piece{p.at, slices.Clone(p.code)})
+	}
+	x.change = true
 	return nil
 }
 
 // write writes what is executed of a staged page.
-func (e *engine) write(r *region, at uint64, code []byte) {
-	off := int(at - r.page.Addr)
-	copy(e.p.shared[r.live+off:r.live+r.size], code)
+func (e *engine) write(p piece) {
+	r := e.regionOf(p.at)
+	if r == nil || !r.staged {
+		return
+	}
+	off := int(p.at - r.page.Addr)
+	copy(e.p.shared[r.live+off:r.live+r.size], p.code)
 	if r.base != 0 {
-		copy(e.p.shared[r.base+off:r.base+r.size], code)
+		copy(e.p.shared[r.base+off:r.base+r.size], p.code)
 	}
 }
 
-// staged returns the bytes that the worker has written at [lo, hi).
+// stagedAt returns the bytes that the worker has written at [lo, hi).
 func (e *engine) stagedAt(lo, hi uint64) []byte {
 	r := e.regionOf(lo)
 	if r == nil || !r.staged || hi > r.page.Addr+uint64(r.size) {
@@ -247,7 +266,7 @@ func (x *batchISA) run(e *engine, b *emu.Batch) error {
 	if code == nil {
 		return fmt.Errorf("native: nothing to execute at %#x", b.Lo)
 	}
-	if err := x.install(e, b.Lo, code); err != nil {
+	if err := x.install(e, b, b.Lo, code); err != nil {
 		return err
 	}
 	return e.runAll(b)
@@ -262,7 +281,7 @@ func (x *batchISA) single(e *engine, b *emu.Batch, start, n uint64) error {
 	if n == 8 && start&63 == 60 {
 		return x.acrossLine(e, b)
 	}
-	if err := x.install(e, start, code); err != nil {
+	if err := x.install(e, b, start, code); err != nil {
 		return err
 	}
 	lo, hi := b.Lo, b.Hi
@@ -356,7 +375,7 @@ func (x *batchISA) walk(e *engine, b *emu.Batch, from *emu.State) error {
 		if err != nil {
 			return err
 		}
-		if err := x.install(e, b.Lo, code); err != nil {
+		if err := x.install(e, b, b.Lo, code); err != nil {
 			return err
 		}
 		*one = emu.Batch{Lo: pc, Hi: pc, Limit: 1, N: 1, In: s.Words, Out: one.Out, InLines: s.Lines,
