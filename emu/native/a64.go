@@ -292,6 +292,8 @@ var limitsA64 = []emu.Limit{
 	selfBranch("tbz", 0x7e07ffe0, 0x36000000, "00000036"),
 	{Name: "eret", Verdict: emu.Unsupported, Mask: 0xffdf0000, Value: 0xd69f0000, Sample: "e0039fd6",
 		Why: "undefined at EL0; the emulator returns from an exception that nobody has taken"},
+	{Name: "semihosting", Verdict: emu.Unsupported, Mask: 0xffffffff, Value: 0xd45e0000, Sample: "00005ed4",
+		Why: "undefined where no debugger is; a request to the emulator"},
 	own("cntvct", 0xffffff00, 0xd53be000, "40e03bd5"),
 	own("rndr", 0xffffffc0, 0xd53b2400, "00243bd5"),
 	own("irg", 0xffe0fc00, 0x9ac01000, "2010c29a"),

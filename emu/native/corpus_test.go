@@ -45,7 +45,7 @@ func judgeAt(t *testing.T, w *emu.Worker, tally *emu.Tally, a reloc.Arch, c *cor
 	if reloc.Analyze(&in, a, c.Bytes[off:], c.PC+uint64(off), nil) != nil {
 		return 0
 	}
-	before, envs := tally.Mismatches(), environments(a)
+	before, failed, envs := tally.Mismatches(), tally.Limits[fails], environments(a)
 	moved := w.SiteAt(&in) != nil
 	var err error
 	if moved {
@@ -55,6 +55,9 @@ func judgeAt(t *testing.T, w *emu.Worker, tally *emu.Tally, a reloc.Arch, c *cor
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", c.Key(), err)
+	}
+	if tally.Limits[fails] > failed {
+		t.Errorf("%s+%d: the oracle fails", c.Key(), off)
 	}
 	if n := tally.Mismatches() - before; n > 0 {
 		t.Errorf("%s+%d: %d mismatches", c.Key(), off, n)

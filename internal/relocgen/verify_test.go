@@ -9,10 +9,14 @@ import (
 	"github.com/xol-go/xol/internal/testenv"
 )
 
-// TestVerify: a build without a verb of its own executes on the processor.
+// TestVerify: a build without a verb of its own executes on the processor, or under
+// qemu-user.
 func TestVerify(t *testing.T) {
-	if _, err := native.New().Features(); err != nil {
-		testenv.Missing(t, err.Error())
+	o := native.New()
+	for _, arch := range []string{"amd64", "386", "arm64", "ppc64", "ppc64le"} {
+		if err := o.Ready(arch); err != nil {
+			testenv.Missing(t, err.Error())
+		}
 	}
 	tests := []struct {
 		name string
@@ -22,6 +26,8 @@ func TestVerify(t *testing.T) {
 	}{
 		{"vector", []string{"--arch", "amd64", "c5fc28055c000000", "e2fe"}, 0, []string{"oracle native, amd64, seed 1", "mismatch     0", "class pc-relative"}},
 		{"386", []string{"--arch", "386", "e800000000", "7410"}, 0, []string{"oracle native, 386", "mismatch     0", "class call"}},
+		{"big-endian", []string{"--arch", "ppc64", "04100000e4600100", "48000009"}, 0, []string{"oracle native, ppc64,", "mismatch     0", "class pc-relative", "class call"}},
+		{"little-endian", []string{"--arch", "ppc64le", "00001004000160e4", "09000048"}, 0, []string{"oracle native, ppc64le", "mismatch     0", "class pc-relative", "class call"}},
 		{"absent", []string{"--arch", "amd64", "d50089c1"}, 0, []string{"match        0", "absent:apx"}},
 		{"not an instruction", []string{"--arch", "amd64", "06"}, 1, nil},
 	}
