@@ -73,7 +73,6 @@ func (a *Arch) decodePair(in *reloc.Insn, code []byte, pc uint64, prefix uint32)
 func fill(in *reloc.Insn, pc, raw, w uint64, row uint32, n uint8) {
 	f := facts[row]
 	in.PC = pc
-	in.Target = 0
 	in.Hazards = fixups.Hazards(f & factHazards)
 	binary.LittleEndian.PutUint64(in.Bytes[:8], raw)
 	binary.LittleEndian.PutUint64(in.Bytes[8:], 0)
@@ -83,8 +82,9 @@ func fill(in *reloc.Insn, pc, raw, w uint64, row uint32, n uint8) {
 	in.Class = fixups.Class(f >> factClass & 15)
 	in.Flags = reloc.InsnFlags(f >> factFlags)
 	in.Ext[0], in.Ext[1] = w, f>>32
-	if how := f >> factTarget & 15; how != targetNone {
-		in.Target = target(w, pc, how)
+	in.Target = 0
+	if f&hasTarget != 0 {
+		in.Target = target(w, pc, f>>factTarget&15)
 	}
 }
 

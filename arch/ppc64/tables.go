@@ -45,11 +45,8 @@ const (
 	targetD34  // prefixed: 34 bits, from the prefix
 )
 
-// opcode says where the leaves of a primary opcode begin, and which bits of a
-// word select one of them.
-type opcode struct {
-	base, shift, mask uint16
-}
+// hasTarget is any way to compute a target.
+const hasTarget = 15 << factTarget
 
 // candidate is a row for words that have value in the bits of mask. Candidates are
 // tried in order; the last of a chain has mask 0 and row 0.
@@ -63,11 +60,24 @@ type pair struct {
 	row         uint32
 }
 
+// chainLeaf marks leaves that are no row but a place in candidates.
+const chainLeaf = 1 << 15
+
 // rowOf returns the number of the row of a word whose primary opcode is not 1, 0
-// if there is none.
+// if there is none. The primary opcode says where its leaves begin, and in the
+// high half of opcodes which bits of the word select one of them.
 func rowOf(w uint32) uint32 {
-	o := &opcodes[w>>26]
-	for i := leaves[uint32(o.base)+w>>(o.shift&31)&uint32(o.mask)]; ; i++ {
+	o := opcodes[w>>26]
+	row := uint32(leaves[o&0xffff+w&(o>>16)])
+	if row >= chainLeaf {
+		row = chainRow(w, row-chainLeaf)
+	}
+	return row
+}
+
+// chainRow tries the candidates from i on.
+func chainRow(w, i uint32) uint32 {
+	for ; ; i++ {
 		if c := &candidates[i]; w&c.mask == c.value {
 			return c.row
 		}

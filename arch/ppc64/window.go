@@ -1,6 +1,7 @@
 package ppc64
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/xol-go/xol/fixups"
@@ -66,14 +67,28 @@ func (w *window) index(pc uint64) int {
 	return -1
 }
 
-// anyReserve reports whether there is a load and reserve.
+// anyReserve reports whether there is a load and reserve. It looks at two words at
+// a time, and only at their primary opcode and the five low bits of the extended
+// one, which few others share.
 func (w *window) anyReserve() bool {
-	for b := w.code; len(b) >= wordLen; b = b[wordLen:] {
-		if x := w.arch.word(b); x>>26 == 31 && isReserve(x) {
-			return true
+	const (
+		bitsOf = 0xfc00003e_fc00003e
+		like   = 0x7c000028_7c000028
+		ones   = 0x00000001_00000001
+		tops   = 0x80000000_80000000
+	)
+	b := w.code
+	for ; len(b) >= 2*wordLen; b = b[2*wordLen:] {
+		x := binary.LittleEndian.Uint64(b)
+		if w.arch.big {
+			x = bits.ReverseBytes64(x)
+		}
+		x = x&bitsOf ^ like
+		if (x-ones)&^x&tops != 0 && (isReserve(w.arch.word(b)) || isReserve(w.arch.word(b[wordLen:]))) {
+			return true // one of the halves is zero
 		}
 	}
-	return false
+	return len(b) >= wordLen && isReserve(w.arch.word(b))
 }
 
 // isReserve reports whether w is lbarx, lharx, lwarx, ldarx or lqarx (Book II,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/bits"
 )
 
 // dispatch is how a word finds its row: the primary opcode says which bits of the
@@ -10,18 +9,24 @@ import (
 // words select by the type in the prefix and the primary opcode of the suffix.
 type dispatch struct {
 	ops    [64]opcode
-	leaves []int // index of a chain
+	leaves []int // a row, or chainLeaf and the start of a chain
 	chains []chain
 	two    [256]int // index of a chain in chains2
 	pairs  []chain
 }
 
-// opcode says where the chains of a primary opcode stand in leaves.
+// opcode says where the leaves of a primary opcode begin, and which bits of a word
+// select one.
 type opcode struct {
-	base, shift, width int
+	base int
+	mask uint64
 }
 
-// chain is a list of rows; start is its first place among the candidates.
+// chainLeaf marks leaves that are no row.
+const chainLeaf = 1 << 15
+
+// chain is a list of rows; start is its first place among the candidates, -1 if
+// nobody needs it.
 type chain struct {
 	rows  []*row
 	start int
@@ -60,10 +65,8 @@ func build(rows []*row) (*dispatch, error) {
 			return nil, r.errorf("no encoding reaches this row")
 		}
 	}
-	number(d.chains)
-	number(d.pairs)
-	if n := len(d.leaves); n > 1<<16 {
-		return nil, fmt.Errorf("%d leaves", n)
+	if n := d.number(); n > chainLeaf || len(rows) >= chainLeaf || len(d.leaves) > 1<<16 {
+		return nil, fmt.Errorf("%d candidates, %d rows, %d leaves", n, len(rows), len(d.leaves))
 	}
 	return d, nil
 }
@@ -76,17 +79,13 @@ func (d *dispatch) buildOp(rows []*row, reached map[*row]bool) opcode {
 		once |= r.mask
 	}
 	twice &= indexBits
-	o := opcode{base: len(d.leaves)}
-	if twice != 0 {
-		o.shift = bits.TrailingZeros64(twice)
-		o.width = bits.Len64(twice) - o.shift
-	}
+	o := opcode{base: len(d.leaves), mask: twice}
 	index := map[string]int{}
 	for i, c := range d.chains {
 		index[key(c.rows)] = i
 	}
-	for i := range 1 << o.width {
-		list := matching(rows, (1<<o.width-1)<<o.shift, uint64(i)<<o.shift, reached)
+	for i := range o.mask + 1 { // what has bits outside the mask is never looked up
+		list := matching(rows, o.mask, i&o.mask, reached)
 		d.leaves = append(d.leaves, intern(&d.chains, index, list))
 	}
 	return o
@@ -135,11 +134,35 @@ func intern(chains *[]chain, index map[string]int, rows []*row) int {
 	return i
 }
 
-// number gives each chain its place: a candidate a row, and one that stops.
-func number(chains []chain) {
-	n := 0
-	for i := range chains {
-		chains[i].start = n
-		n += len(chains[i].rows) + 1
+// number gives each chain its place: a candidate a row, and one that stops. A leaf
+// under which all words have one row, or none, has no need of a chain.
+func (d *dispatch) number() (n int) {
+	for i := range d.chains {
+		d.chains[i].start = -1
 	}
+	for _, o := range d.ops {
+		looked := 63<<26 | o.mask
+		for i := range o.mask + 1 {
+			leaf := &d.leaves[o.base+int(i)]
+			c := &d.chains[*leaf]
+			switch {
+			case len(c.rows) == 0:
+				*leaf = 0
+				continue
+			case len(c.rows) == 1 && c.rows[0].mask&^looked == 0:
+				*leaf = c.rows[0].id
+				continue
+			case c.start < 0:
+				c.start = n
+				n += len(c.rows) + 1
+			}
+			*leaf = chainLeaf | c.start
+		}
+	}
+	pairs := 0
+	for i := range d.pairs {
+		d.pairs[i].start = pairs
+		pairs += len(d.pairs[i].rows) + 1
+	}
+	return n
 }

@@ -70,18 +70,21 @@ func emitTexts(b *bytes.Buffer, rows []*row) {
 }
 
 func emitDispatch(b *bytes.Buffer, d *dispatch) {
-	b.WriteString("// opcodes by primary opcode: where its leaves are, and which bits select one.\nvar opcodes = [64]opcode{\n")
+	b.WriteString("// opcodes by primary opcode: the bits that select a leaf, and where its leaves are.\nvar opcodes = [64]uint32{\n")
 	for _, o := range d.ops {
-		fmt.Fprintf(b, "\t{%d, %d, %#x},\n", o.base, o.shift, 1<<o.width-1)
+		fmt.Fprintf(b, "\t%#x<<16 | %d,\n", o.mask, o.base)
 	}
-	b.WriteString("}\n\n// leaves are places in candidates.\nvar leaves = [...]uint16{\n")
+	b.WriteString("}\n\n// leaves are rows, or chainLeaf and a place in candidates.\nvar leaves = [...]uint16{\n")
 	var list []string
-	for _, c := range d.leaves {
-		list = append(list, fmt.Sprint(d.chains[c].start))
+	for _, l := range d.leaves {
+		list = append(list, fmt.Sprint(l))
 	}
 	wrap(b, list, 24)
 	b.WriteString("}\n\nvar candidates = [...]candidate{\n")
 	for _, c := range d.chains {
+		if c.start < 0 {
+			continue
+		}
 		for _, r := range c.rows {
 			fmt.Fprintf(b, "\t{%#x, %#x, %d},\n", r.mask, r.value, r.id)
 		}
