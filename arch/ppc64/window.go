@@ -67,28 +67,39 @@ func (w *window) index(pc uint64) int {
 	return -1
 }
 
-// anyReserve reports whether there is a load and reserve. It looks at two words at
-// a time, and only at their primary opcode and the five low bits of the extended
-// one, which few others share.
+// anyReserve reports whether there is a load and reserve. It looks at four words
+// at a time, and only at their primary opcode and the five low bits of the
+// extended one, which few others share.
 func (w *window) anyReserve() bool {
-	const (
-		bitsOf = 0xfc00003e_fc00003e
-		like   = 0x7c000028_7c000028
-		ones   = 0x00000001_00000001
-		tops   = 0x80000000_80000000
-	)
+	const step = 4 * wordLen
 	b := w.code
-	for ; len(b) >= 2*wordLen; b = b[2*wordLen:] {
-		x := binary.LittleEndian.Uint64(b)
+	for ; len(b) >= step; b = b[step:] {
+		x, y := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:step])
 		if w.arch.big {
-			x = bits.ReverseBytes64(x)
+			x, y = bits.ReverseBytes64(x), bits.ReverseBytes64(y)
 		}
-		x = x&bitsOf ^ like
-		if (x-ones)&^x&tops != 0 && (isReserve(w.arch.word(b)) || isReserve(w.arch.word(b[wordLen:]))) {
-			return true // one of the halves is zero
+		if likeReserve(x)|likeReserve(y) != 0 && w.arch.reserveIn(b[:step]) {
+			return true
 		}
 	}
-	return len(b) >= wordLen && isReserve(w.arch.word(b))
+	return w.arch.reserveIn(b)
+}
+
+// likeReserve is not zero if one of two words may be a load and reserve: if what
+// they differ in from one is zero in either half.
+func likeReserve(x uint64) uint64 {
+	x = x&0xfc00003e_fc00003e ^ 0x7c000028_7c000028
+	return (x - 0x00000001_00000001) &^ x & 0x80000000_80000000
+}
+
+// reserveIn reports whether a load and reserve is among the words of b.
+func (a *Arch) reserveIn(b []byte) bool {
+	for ; len(b) >= wordLen; b = b[wordLen:] {
+		if isReserve(a.word(b)) {
+			return true
+		}
+	}
+	return false
 }
 
 // isReserve reports whether w is lbarx, lharx, lwarx, ldarx or lqarx (Book II,
