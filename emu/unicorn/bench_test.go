@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xol-go/xol/arch/arm64"
+	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/emu"
 	"github.com/xol-go/xol/fixups"
@@ -17,23 +19,54 @@ import (
 )
 
 // verifier is a worker that makes a case of a new instruction, as the C driver
-// does: ADD RAX, imm32, decoded, planned near, and compared from s states.
+// does: a number that is added to a register, decoded, planned near, and compared
+// from s states.
 type verifier struct {
 	w    *emu.Worker
+	a    reloc.Arch
 	plan reloc.Plan
 	env  reloc.Env
 	in   reloc.Insn
 	res  emu.Result
-	code [6]byte
+	code []byte
 	n    int
 }
 
-func newVerifier(tb testing.TB) *verifier {
-	w, err := emu.NewWorker(Oracle, x86.AMD64.Info(), 1)
+func newVerifier(tb testing.TB, a reloc.Arch) *verifier {
+	w, err := emu.NewWorker(Oracle, a.Info(), 1)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &verifier{w: w, env: reloc.Env{Slots: reloc.SlotsNear, Forms: fixups.FormJump.Bit()}}
+	return &verifier{w: w, a: a, env: reloc.Env{Slots: reloc.SlotsNear, Forms: fixups.FormJump.Bit()}}
+}
+
+// addition appends the instruction of case n: that of the C driver.
+func addition(dst []byte, a reloc.Arch, n uint32) []byte {
+	switch a.Info().Name {
+	case "arm64":
+		return binary.LittleEndian.AppendUint32(dst, 0x91000000|n&0xfff<<10) // add x0, x0, #n
+	case "ppc64":
+		return binary.BigEndian.AppendUint32(dst, 0x38630000|n&0xffff) // addi r3, r3, n
+	case "ppc64le":
+		return binary.LittleEndian.AppendUint32(dst, 0x38630000|n&0xffff)
+	}
+	return binary.LittleEndian.AppendUint32(append(dst, 0x48, 0x05), n&0xffffff) // add rax, n
+}
+
+// ported are the instruction sets that are measured.
+var ported = []reloc.Arch{x86.AMD64, arm64.A64, ppc64.BE, ppc64.LE}
+
+// each runs f for each instruction set and size.
+func each(b *testing.B, f func(b *testing.B, a reloc.Arch, t *emu.Target, s int)) {
+	for _, a := range ported {
+		t, err := emu.TargetOf(a.Info().Name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, s := range sizes {
+			b.Run(fmt.Sprintf("%s/S=%d", a.Info().Name, s), func(b *testing.B) { f(b, a, t, s) })
+		}
+	}
 }
 
 func (v *verifier) one(s int) error {
@@ -41,15 +74,13 @@ func (v *verifier) one(s int) error {
 	if err != nil {
 		return err
 	}
-	code := &v.code
-	code[0], code[1] = 0x48, 0x05
 	v.n++
-	binary.LittleEndian.PutUint32(code[2:], uint32(v.n)&0xffffff)
+	v.code = addition(v.code[:0], v.a, uint32(v.n))
 	in := &v.in
-	if err := reloc.Analyze(in, x86.AMD64, code[:], pc, nil); err != nil {
+	if err := reloc.Analyze(in, v.a, v.code, pc, nil); err != nil {
 		return err
 	}
-	if err := x86.AMD64.Plan(&v.plan, in, &v.env); err != nil {
+	if err := v.a.Plan(&v.plan, in, &v.env); err != nil {
 		return err
 	}
 	if err := v.w.Site(in); err != nil {
@@ -89,126 +120,123 @@ var sizes = []int{1, 16, 64}
 
 // BenchmarkGo: new cases, through package emu.
 func BenchmarkGo(b *testing.B) {
-	for _, s := range sizes {
-		b.Run(fmt.Sprintf("S=%d", s), func(b *testing.B) {
-			v := newVerifier(b)
-			defer v.w.Close()
-			b.ReportAllocs()
-			cpu := processorTime()
-			for b.Loop() {
-				if err := v.one(s); err != nil {
-					b.Fatal(err)
-				}
+	each(b, func(b *testing.B, a reloc.Arch, _ *emu.Target, s int) {
+		v := newVerifier(b, a)
+		defer v.w.Close()
+		b.ReportAllocs()
+		cpu := processorTime()
+		for b.Loop() {
+			if err := v.one(s); err != nil {
+				b.Fatal(err)
 			}
-			rates(b, b.N, s, cpu)
-		})
-	}
+		}
+		rates(b, b.N, s, cpu)
+	})
 }
 
 // BenchmarkC: the same in C, one call for all cases.
 func BenchmarkC(b *testing.B) {
-	for _, s := range sizes {
-		b.Run(fmt.Sprintf("S=%d", s), func(b *testing.B) {
-			e := mustOpen(b, emu.AMD64)
-			d, err := newDriver(e, s)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer d.close()
-			b.ResetTimer()
-			cpu := processorTime()
-			if bad := d.run(b.N); bad != 0 {
-				b.Fatalf("%d states differ", bad)
-			}
-			rates(b, b.N, s, cpu)
-		})
-	}
+	each(b, func(b *testing.B, _ reloc.Arch, t *emu.Target, s int) {
+		d, err := newDriver(mustOpen(b, t), s)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer d.close()
+		b.ResetTimer()
+		cpu := processorTime()
+		if bad := d.run(b.N); bad != 0 {
+			b.Fatalf("%d states differ", bad)
+		}
+		rates(b, b.N, s, cpu)
+	})
 }
 
 // BenchmarkGo2: two workers.
 func BenchmarkGo2(b *testing.B) {
-	for _, s := range sizes {
-		b.Run(fmt.Sprintf("S=%d", s), func(b *testing.B) {
-			var wg sync.WaitGroup
-			vs := [2]*verifier{newVerifier(b), newVerifier(b)}
-			b.ResetTimer()
-			cpu := processorTime()
-			for _, v := range vs {
-				wg.Go(func() {
-					for range (b.N + 1) / 2 {
-						if err := v.one(s); err != nil {
-							b.Error(err)
-							return
-						}
+	each(b, func(b *testing.B, a reloc.Arch, _ *emu.Target, s int) {
+		var wg sync.WaitGroup
+		vs := [2]*verifier{newVerifier(b, a), newVerifier(b, a)}
+		b.ResetTimer()
+		cpu := processorTime()
+		for _, v := range vs {
+			wg.Go(func() {
+				for range (b.N + 1) / 2 {
+					if err := v.one(s); err != nil {
+						b.Error(err)
+						return
 					}
-				})
-			}
-			wg.Wait()
-			rates(b, (b.N+1)/2*2, s, cpu)
-			for _, v := range vs {
-				v.w.Close()
-			}
-		})
-	}
+				}
+			})
+		}
+		wg.Wait()
+		rates(b, (b.N+1)/2*2, s, cpu)
+		for _, v := range vs {
+			v.w.Close()
+		}
+	})
 }
 
 // BenchmarkFresh: an engine of its own for each case.
 func BenchmarkFresh(b *testing.B) {
-	cpu := processorTime()
-	for b.Loop() {
-		e, err := open(emu.AMD64)
-		if err != nil {
-			b.Fatal(err)
+	for _, target := range emu.Targets() {
+		if target.Bits == 32 {
+			continue
 		}
-		d, err := newDriver(e, 1)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if bad := d.run(1); bad != 0 {
-			b.Fatal("differs")
-		}
-		d.close()
-		e.Close()
+		b.Run(target.Arch, func(b *testing.B) {
+			cpu := processorTime()
+			for b.Loop() {
+				e, err := open(target)
+				if err != nil {
+					b.Fatal(err)
+				}
+				d, err := newDriver(e, 1)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if bad := d.run(1); bad != 0 {
+					b.Fatal("differs")
+				}
+				d.close()
+				e.Close()
+			}
+			rates(b, b.N, 1, cpu)
+		})
 	}
-	rates(b, b.N, 1, cpu)
 }
 
 // BenchmarkRatio is P9: rounds of cases in Go and in C take turns, and the
 // median of the rounds' ratios of processor time is reported (1 is as fast as C,
 // less is slower), beside that of an engine of its own for each case.
 func BenchmarkRatio(b *testing.B) {
-	for _, s := range sizes {
-		b.Run(fmt.Sprintf("S=%d", s), func(b *testing.B) {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			v := newVerifier(b)
-			defer v.w.Close()
-			e := mustOpen(b, emu.AMD64)
-			d, err := newDriver(e, s)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer d.close()
-			cases := max(3200/s, 100)
-			var ratios, inGo, inC []float64
-			for range 2 * b.N {
-				g := threadTime(func() {
-					for range cases {
-						if err := v.one(s); err != nil {
-							b.Fatal(err)
-						}
+	each(b, func(b *testing.B, a reloc.Arch, t *emu.Target, s int) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		v := newVerifier(b, a)
+		defer v.w.Close()
+		d, err := newDriver(mustOpen(b, t), s)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer d.close()
+		cases := max(3200/s, 100)
+		var ratios, inGo, inC []float64
+		for range 2 * b.N {
+			g := threadTime(func() {
+				for range cases {
+					if err := v.one(s); err != nil {
+						b.Fatal(err)
 					}
-				})
-				c := threadTime(func() { d.run(cases) })
-				ratios = append(ratios, c.Seconds()/g.Seconds())
-				inGo = append(inGo, float64(cases*s)/g.Seconds())
-				inC = append(inC, float64(cases*s)/c.Seconds())
-			}
-			b.ReportMetric(median(ratios), "go/c")
-			b.ReportMetric(median(inGo), "go-compares/cpu-s")
-			b.ReportMetric(median(inC), "c-compares/cpu-s")
-		})
-	}
+				}
+			})
+			c := threadTime(func() { d.run(cases) })
+			ratios = append(ratios, c.Seconds()/g.Seconds())
+			inGo = append(inGo, float64(cases*s)/g.Seconds())
+			inC = append(inC, float64(cases*s)/c.Seconds())
+		}
+		b.ReportMetric(median(ratios), "go/c")
+		b.ReportMetric(median(inGo), "go-compares/cpu-s")
+		b.ReportMetric(median(inC), "c-compares/cpu-s")
+	})
 }
 
 // threadTime is the processor time that f takes on its thread.
