@@ -195,7 +195,8 @@ type binaryWorker struct {
 	own     int             // number of them
 	lens    uint32          // lengths of plain copies that were met
 	shaper  reloc.ScanShaper
-	scanner reloc.Scanner // nil: every site is described
+	scanner reloc.Scanner // nil: instructions are decoded one by one
+	keyer   *keyer        // nil: without a scanner every site is described
 	scan    reloc.Scan
 	exts    []fixups.Extent
 	parts   []reloc.ScanPart  // of each of exts, which have no Code yet
@@ -219,7 +220,11 @@ func (j *job) newBinaryWorker() *binaryWorker {
 	w.init(j)
 	shaper, ok := j.arch.(reloc.ScanShaper)
 	dead := !w.env.Dead.IsEmpty() || w.env.ABI == reloc.ABIEntry
-	if ok && j.pick.all() && j.slot == nil && !j.arch.Info().NeedsContext && !w.env.ExecuteOnly && !dead && w.env.Slots != reloc.SlotsRange {
+	switch {
+	case !j.pick.all() || j.slot != nil || w.env.ExecuteOnly || dead || w.env.Slots == reloc.SlotsRange:
+	case j.arch.Info().NeedsContext:
+		w.keyer = newKeyer(j.arch, &w.env)
+	case ok:
 		w.shaper, w.scanner = shaper, shaper.NewScanner()
 	}
 	return w
@@ -548,13 +553,20 @@ func (w *binaryWorker) describeRuns(x *fixups.Extent) (int, error) {
 		if reloc.DecodeFor(&w.in, w.j.arch, x.Code[at:], pc, &w.env) != nil {
 			break
 		}
-		w.describe(&w.entry, x.Code[at:], pc, &w.env)
-		if w.j.pick.wants(&w.entry) {
+		keyed := w.keyer != nil && w.keyer.keyOf(&w.in, &w.env, &w.key)
+		if !keyed {
+			w.describe(&w.entry, x.Code[at:], pc, &w.env)
+		}
+		if keyed || w.j.pick.wants(&w.entry) {
 			if from < 0 {
 				from, before = at, len(w.scan.Sites)
 				starts = w.startRun(len(x.Code) - at)
 			}
-			if err := w.described(starts, at-from); err != nil {
+			unit := w.units(at - from)
+			starts[unit>>6] |= 1 << (unit & 63)
+			if keyed {
+				w.keyed(at - from)
+			} else if err := w.described(at - from); err != nil {
 				return at, err
 			}
 		} else {
@@ -568,8 +580,24 @@ func (w *binaryWorker) describeRuns(x *fixups.Extent) (int, error) {
 	return at, nil
 }
 
+// keyed adds the site of w.in, which has a key and is at off in its run.
+func (w *binaryWorker) keyed(off int) {
+	if w.keyer.copies {
+		if bit := uint32(1) << w.in.Len; w.lens&bit == 0 {
+			w.lens |= bit
+			w.p.shapes.copies = append(w.p.shapes.copies, w.in)
+		}
+		return
+	}
+	site := fixups.Site{Off: uint32(off), Shape: w.keyer.number(&w.in, &w.key)}
+	if w.in.HasTarget() {
+		site.D = int64(w.in.Target - w.in.PC)
+	}
+	w.scan.Sites = append(w.scan.Sites, site)
+}
+
 // described adds the site of w.entry, which is at off in its run.
-func (w *binaryWorker) described(starts []uint64, off int) error {
+func (w *binaryWorker) described(off int) error {
 	e := &w.entry
 	if w.j.pick.asked != nil {
 		if w.p.seen == nil {
@@ -586,8 +614,6 @@ func (w *binaryWorker) described(starts []uint64, off int) error {
 	if e.HasTarget {
 		site.D = int64(e.Target - e.PC)
 	}
-	unit := w.units(off)
-	starts[unit>>6] |= 1 << (unit & 63)
 	w.scan.Sites = append(w.scan.Sites, site)
 	return err
 }
@@ -596,8 +622,11 @@ func (w *binaryWorker) described(starts []uint64, off int) error {
 // any more, while this worker goes on behind the ends of the slices.
 func (w *binaryWorker) finish() {
 	w.p.shapes.worker = w
-	if w.scanner != nil {
+	switch {
+	case w.scanner != nil:
 		w.p.shapes.keys = w.scanner.Keys()
+	case w.keyer != nil:
+		w.p.shapes.keys = w.keyer.keys[:len(w.keyer.keys):len(w.keyer.keys)]
 	}
 	if w.own > 0 {
 		w.p.shapes.own, w.own = w.enc.Shapes(), 0

@@ -13,7 +13,9 @@ import (
 type learner struct {
 	sw     sweeper
 	env    reloc.Env        // without code: a key has no neighbours
-	shaper reloc.ScanShaper // nil: there are no keys
+	text   reloc.Text       // nothing but a sample, where the ISA asks for its neighbours
+	shaper reloc.Shaper     // nil: there are no keys
+	scans  reloc.ScanShaper // shaper, if it is one
 	enc    *fixups.Encoder
 	keys   map[[2]uint64]fixups.ShapeID // ScanOwn: the sites have none in common
 	copies uint32                       // lengths of copies whose shape is made
@@ -23,7 +25,8 @@ type learner struct {
 
 func newLearner(j *job, enc *fixups.Encoder) *learner {
 	l := &learner{enc: enc, keys: map[[2]uint64]fixups.ShapeID{}}
-	l.shaper, _ = j.arch.(reloc.ScanShaper)
+	l.shaper, _ = j.arch.(reloc.Shaper)
+	l.scans, _ = j.arch.(reloc.ScanShaper)
 	l.sw.init(j)
 	l.env = l.sw.env
 	l.env.Code = nil
@@ -36,7 +39,7 @@ func (l *learner) copyOf(in *reloc.Insn) error {
 		return nil
 	}
 	l.copies |= 1 << in.Len
-	l.sw.describe(&l.sw.entry, in.Raw(), in.PC, &l.env)
+	l.describe(&l.sw.entry, in.Raw(), in.PC)
 	id, err := l.enc.Shape(&l.sw.entry, nil)
 	if err == nil {
 		l.enc.SetPlain(id)
@@ -58,10 +61,14 @@ func (l *learner) key(k *reloc.ScanKey) fixups.ShapeID {
 func (l *learner) make(k *reloc.ScanKey) (id fixups.ShapeID) {
 	var err error
 	in := &k.Insn
-	l.code = l.shaper.Retarget(l.code[:0], in, l.shaper.ShapeD(in)+1)
-	switch varies := !bytes.Equal(l.code, in.Raw()); {
+	varies := in.HasTarget()
+	if l.scans != nil && !varies {
+		l.code = l.shaper.Retarget(l.code[:0], in, l.scans.ShapeD(in)+1)
+		varies = !bytes.Equal(l.code, in.Raw())
+	}
+	switch {
 	case !varies:
-		l.sw.describe(&l.sw.entry, in.Raw(), in.PC, &l.env)
+		l.describe(&l.sw.entry, in.Raw(), in.PC)
 		id, err = l.enc.Shape(&l.sw.entry, nil)
 	case !l.sample(&l.sw.entry, k, sampleD) || !l.sample(&l.other, k, -sampleD):
 		return reloc.ScanOwn
@@ -95,8 +102,18 @@ func (l *learner) sample(e *fixups.Entry, k *reloc.ScanKey, d int64) bool {
 	if reloc.DecodeFor(&in, l.sw.j.arch, l.code, pc, &l.env) != nil || int(in.Len) != len(l.code) || l.shaper.ShapeKey(&in, &key) != reloc.ShapeKeyed || key != k.Key {
 		return false
 	}
-	l.sw.describe(e, l.code, pc, &l.env)
+	l.describe(e, l.code, pc)
 	return true
+}
+
+// describe makes the entry of a sample. Where neighbours matter it is told that
+// there are none.
+func (l *learner) describe(e *fixups.Entry, code []byte, pc uint64) {
+	if l.sw.j.arch.Info().NeedsContext {
+		l.text = reloc.Text{Addr: pc, Data: code}
+		l.env.Code = &l.text
+	}
+	l.sw.describe(e, code, pc, &l.env)
 }
 
 // pieceShapes are what the numbers of a piece's sites mean.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/xol-go/xol/arch/arm64"
+	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/internal/testenv"
@@ -40,13 +42,36 @@ func realLibrary(t *testing.T) string {
 // against one that is made for the site alone.
 func TestBinaryMeansTheSame(t *testing.T) {
 	ways := [][]string{nil, {"--spill", "--allow-lost", "--return=slot"}, {"--slots=near", "--form=jump"}}
-	meansTheSame(t, realFile(t), ways)
+	meansTheSame(t, x86.AMD64, realFile(t), ways)
 	if name := realLibrary(t); name != "" {
-		meansTheSame(t, name, ways[:1])
+		meansTheSame(t, x86.AMD64, name, ways[:1])
 	}
 }
 
-func meansTheSame(t *testing.T, name string, ways [][]string) {
+// TestBinaryMeansTheSameByKey is the same for instruction sets on which neighbours
+// matter, by the C libraries of cross compilers.
+func TestBinaryMeansTheSameByKey(t *testing.T) {
+	ways := [][]string{nil, {"--spill", "--allow-lost", "--return=slot"}, {"--slots=near", "--form=jump"}}
+	seen := false
+	for _, lib := range []struct {
+		arch reloc.Arch
+		name string
+	}{
+		{arm64.A64, "/usr/aarch64-linux-gnu/lib/libm.so.6"},
+		{ppc64.LE, "/usr/powerpc64le-linux-gnu/lib/libm.so.6"},
+		{ppc64.BE, "/usr/powerpc64-linux-gnu/lib/libm.so.6"},
+	} {
+		if _, err := os.Stat(lib.name); err == nil {
+			meansTheSame(t, lib.arch, lib.name, ways)
+			seen = true
+		}
+	}
+	if !seen {
+		testenv.Missing(t, "a cross compiler's C library (libc6-arm64-cross)")
+	}
+}
+
+func meansTheSame(t *testing.T, a reloc.Arch, name string, ways [][]string) {
 	for _, flags := range ways {
 		var out bytes.Buffer
 		found, err := sweep(append(append([]string{"--binary"}, flags...), name), &out)
@@ -60,11 +85,11 @@ func meansTheSame(t *testing.T, name string, ways [][]string) {
 		if view.Len() != found.sites || found.sites < 1000 {
 			t.Fatalf("%d entries, %d sites were written", view.Len(), found.sites)
 		}
-		compareAll(t, name, view, flags)
+		compareAll(t, a, name, view, flags)
 	}
 }
 
-func compareAll(t *testing.T, name string, view *fixups.View, flags []string) {
+func compareAll(t *testing.T, a reloc.Arch, name string, view *fixups.View, flags []string) {
 	file, err := objfile.Open(name)
 	if err != nil {
 		t.Fatal(err)
@@ -92,12 +117,12 @@ func compareAll(t *testing.T, name string, view *fixups.View, flags []string) {
 			t.Fatal(err)
 		}
 		env.Code = &reloc.Text{Addr: uint64(fn.Addr), Data: code[:n]}
-		reloc.Describe(&want, x86.AMD64, code[got.PC-uint64(fn.Addr):n], got.PC, &env, both)
+		reloc.Describe(&want, a, code[got.PC-uint64(fn.Addr):n], got.PC, &env, both)
 		want.Reads, want.Writes, want.Kills = fixups.RegSet{}, fixups.RegSet{}, fixups.RegSet{}
 		want.Func, want.At, want.InFile, want.Offset = got.Func, got.At, got.InFile, got.Offset
 		if !got.Equal(&want) {
-			regs := x86.AMD64.Info().Regs
-			t.Errorf("%v: %#x % x:\nbinary %s\nalone  %s", flags, got.PC, got.Bytes, got.AppendJSON(nil, "amd64", regs), want.AppendJSON(nil, "amd64", regs))
+			regs := a.Info().Regs
+			t.Errorf("%v: %#x % x:\nbinary %s\nalone  %s", flags, got.PC, got.Bytes, got.AppendJSON(nil, a.Info().Name, regs), want.AppendJSON(nil, a.Info().Name, regs))
 			if bad++; bad == 5 {
 				t.FailNow()
 			}
