@@ -37,6 +37,9 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	how := f >> factTarget & 15
 	if how >= targetADR {
 		in.Target = targetOf(w, pc, how)
+		if how == targetLit && pc-in.Target < literalSize(w) {
+			in.Hazards |= fixups.HazardReadsOwnBytes.Bit()
+		}
 		return nil
 	}
 	// Without a branch: whether there is a target cannot be foreseen.
@@ -65,8 +68,20 @@ func targetOf(w uint32, pc, how uint64) uint64 {
 		return pc + imm21(w)
 	case targetADRP:
 		return pc&^0xfff + imm21(w)<<12
+	case targetLit:
+		return pc + uint64(int64(int32(w<<8))>>13<<2)
 	}
 	return pc - uint64(w>>5&0xffff)<<2 // targetBack
+}
+
+// literalSize is how many bytes a load of a literal reads, by V, bit 26, and opc,
+// bits 31 and 30 (C6.2, LDR (literal), LDRSW (literal); C7.2, LDR (literal, SIMD&FP)).
+func literalSize(w uint32) uint64 {
+	opc := w >> 30
+	if w>>26&1 == 0 {
+		opc &= 1 // LDRSW has 4 bytes, as LDR of W
+	}
+	return 4 << opc
 }
 
 // imm21 is the displacement of ADR and ADRP: immhi in bits 23 to 5, immlo in 30

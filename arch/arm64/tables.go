@@ -39,6 +39,7 @@ const (
 	targetADR  // 21 bits of bytes
 	targetADRP // 21 bits of pages of 4 KiB, from the page
 	targetBack // 16 bits of words backwards
+	targetLit  // 19 bits of words, of a literal that is loaded
 )
 
 // node says which bits of a word select a leaf, and where the leaves begin.

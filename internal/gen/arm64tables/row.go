@@ -132,9 +132,9 @@ var rules = []string{"", "copy", "jump", "register", "user"}
 
 // targets are the ways to compute a target, in the order of the constants in the
 // port, with the field that the displacement is in.
-var targets = []string{"", "imm26", "imm19", "imm14", "imm9", "adr", "adrp", "back16"}
+var targets = []string{"", "imm26", "imm19", "imm14", "imm9", "adr", "adrp", "back16", "lit19"}
 
-var targetFields = map[string]string{"adr": "immhi", "adrp": "immhi", "back16": "imm16"}
+var targetFields = map[string]string{"adr": "immhi", "adrp": "immhi", "back16": "imm16", "lit19": "imm19"}
 
 // check demands what must go together, and derives flags and family.
 func (r *row) check(families []string) error {
