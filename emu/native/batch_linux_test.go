@@ -267,8 +267,9 @@ func TestBatchStale(t *testing.T) {
 func TestBatchSurvives(t *testing.T) {
 	for _, arch := range batchArches {
 		t.Run(arch, func(t *testing.T) {
+			t.Parallel()
 			e, x := batch(t, arch)
-			e.p.patience = 2 * time.Second
+			e.p.patience = time.Second
 			f := formsOf(arch)
 			one := e.single(e.caseAt(x.insn(f.store)...))
 			words := len(e.t.Words)

@@ -224,7 +224,7 @@ func limitsP64(big bool) []emu.Limit {
 		if fc > 8 && fc != 16 && fc != 24 && fc != 25 && fc != 28 {
 			atCode(load)
 		}
-		if fc > 8 && fc != 24 {
+		if fc > 7 && fc != 24 {
 			atCode(store)
 		}
 	}

@@ -26,6 +26,7 @@ func TestVerify(t *testing.T) {
 	}{
 		{"vector", []string{"--arch", "amd64", "c5fc28055c000000", "e2fe"}, 0, []string{"oracle native, amd64, seed 1", "mismatch     0", "class pc-relative"}},
 		{"386", []string{"--arch", "386", "e800000000", "7410"}, 0, []string{"oracle native, 386", "mismatch     0", "class call"}},
+		{"sve", []string{"--arch", "arm64", "00002004", "00000010"}, 0, []string{"oracle native, arm64", "mismatch     0", "class plain", "class pc-relative"}},
 		{"big-endian", []string{"--arch", "ppc64", "04100000e4600100", "48000009"}, 0, []string{"oracle native, ppc64,", "mismatch     0", "class pc-relative", "class call"}},
 		{"little-endian", []string{"--arch", "ppc64le", "00001004000160e4", "09000048"}, 0, []string{"oracle native, ppc64le", "mismatch     0", "class pc-relative", "class call"}},
 		{"absent", []string{"--arch", "amd64", "d50089c1"}, 0, []string{"match        0", "absent:apx"}},
