@@ -202,6 +202,7 @@ func TestFixedRandom(t *testing.T) {
 	}
 	for _, a := range fixedArches() {
 		t.Run(a.Info().Name, func(t *testing.T) {
+			t.Parallel()
 			w, err := emu.NewWorker(oracleOf(t, a.Info().Name), a.Info(), testenv.Seed(t))
 			if err != nil {
 				t.Fatal(err)
@@ -225,6 +226,7 @@ func TestFixedRandom(t *testing.T) {
 func TestFixedCorpus(t *testing.T) {
 	for _, a := range fixedArches() {
 		t.Run(a.Info().Name, func(t *testing.T) {
+			t.Parallel()
 			w, err := emu.NewWorker(oracleOf(t, a.Info().Name), a.Info(), 1)
 			if err != nil {
 				t.Fatal(err)

@@ -38,6 +38,7 @@ func (s moved) Plan(p *reloc.Plan, in *reloc.Insn, env *reloc.Env) error {
 func TestFixedSpoiled(t *testing.T) {
 	for _, a := range fixedArches() {
 		t.Run(a.Info().Name, func(t *testing.T) {
+			t.Parallel()
 			w, err := emu.NewWorker(oracleOf(t, a.Info().Name), a.Info(), 1)
 			if err != nil {
 				t.Fatal(err)
@@ -45,8 +46,8 @@ func TestFixedSpoiled(t *testing.T) {
 			defer w.Close()
 			rnd := rand.New(rand.NewPCG(1, 2))
 			seen := 0
-			for _, r := range a.Rows() {
-				if r.Class == fixups.ClassPlain && !sweeping() {
+			for i, r := range a.Rows() {
+				if !sweeping() && (r.Class == fixups.ClassPlain || i&1 != 0) {
 					continue
 				}
 				for _, env := range []reloc.Env{{Forms: fixups.FormJump.Bit(), Slots: reloc.SlotsNear}, {Forms: fixups.FormJump.Bit(), Slots: reloc.SlotsFar, Spill: true, Dead: fixups.MakeRegSet(16, 17)}} {
@@ -58,7 +59,7 @@ func TestFixedSpoiled(t *testing.T) {
 				}
 			}
 			t.Logf("%d spoiled fields, all seen", seen)
-			if seen < 30 {
+			if seen < 20 {
 				t.Errorf("only %d fields", seen)
 			}
 		})
