@@ -10,9 +10,9 @@ import (
 // TestDecodeConformance puts many more words through the rules of decoding than
 // TestConformance can plan.
 func TestDecodeConformance(t *testing.T) {
-	n := 20000
+	n := 4000
 	if testing.Short() {
-		n = 2000
+		n = 500
 	}
 	for _, a := range []*ppc64.Arch{ppc64.BE, ppc64.LE} {
 		reloctest.TestArch(t, a, &reloctest.Options{DecodeOnly: true, Random: n})
