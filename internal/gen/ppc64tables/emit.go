@@ -72,7 +72,7 @@ func emitTexts(b *bytes.Buffer, rows []*row) {
 func emitDispatch(b *bytes.Buffer, d *dispatch) {
 	b.WriteString("// opcodes by primary opcode: the bits that select a leaf, and where its leaves are.\nvar opcodes = [64]uint32{\n")
 	for _, o := range d.ops {
-		fmt.Fprintf(b, "\t%#x<<16 | %d,\n", o.mask, o.base)
+		fmt.Fprintf(b, "\t%#x,\n", uint32(o.mask)<<16|uint32(o.base))
 	}
 	b.WriteString("}\n\n// leaves are rows, or chainLeaf and a place in candidates.\nvar leaves = [...]uint16{\n")
 	var list []string
