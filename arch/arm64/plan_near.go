@@ -9,14 +9,14 @@ import (
 )
 
 // The jump form in a near slot is what is asked for most, and of that nearly all is
-// a copy, a branch, a conditional branch or ADRP. nearJump makes these in one go.
+// a copy, a branch, a conditional branch, a call or ADRP. nearJump makes these in one go.
 // It says the same as the families, which a test holds it to, and leaves everything
 // that needs a second look to them.
 
 // Storage that nearJump needs: code is written in whole pairs of words.
 const (
 	nearCode   = 16
-	nearRelocs = 3
+	nearRelocs = 4
 )
 
 // nearJump reports whether it has made the plan.
@@ -43,6 +43,11 @@ func nearJump(p *fixups.Plan, in *reloc.Insn, env *reloc.Env) bool {
 			return false
 		}
 		nearCond(p, in, w, f)
+	case famBL:
+		if env.Return != fixups.ReturnsOriginal || env.GCS == reloc.On {
+			return false
+		}
+		nearLink(p, in, env)
 	case famADRP:
 		return w&31 != zr && nearADRP(p, in, w)
 	default:
@@ -131,6 +136,50 @@ func nearCond(p *fixups.Plan, in *reloc.Insn, w uint32, f family) {
 	setPoint(&p.Points[2], 8, fixups.StateDone, nil, b.jumpTo(target))
 }
 
+// nearLink is x30 := end of the site and a branch. The way out from behind the first
+// of three instructions does both, and that from behind the second the latter.
+func nearLink(p *fixups.Plan, in *reloc.Insn, env *reloc.Env) {
+	if env.GCS == reloc.Unknown {
+		in.Hazards |= fixups.HazardShadowStack.Bit()
+	}
+	p.Reset()
+	target := int64(in.Target - in.PC)
+	setNear(p, fixups.StrategyReEncode, fixups.TailNone, 3, 4)
+	p.IsCall = true
+	setCode(p, wordADRP|lr, wordADDI|lr<<5|lr)
+	binary.LittleEndian.PutUint32(p.Code[8:], wordB)
+	setPage(p, 4)
+	r := &p.Relocs[2]
+	setB(r, 4, 4)
+	r.PCRel, r.Lsb, r.Bits, r.Shift, r.Check = false, 10, 12, 0, fixups.CheckNone
+	c := setB(&p.Relocs[3], 8, target)
+	setReach(p, c, c)
+
+	b := planner{p: p, env: env}
+	q := b.begin()
+	q.mov(xreg(lr), fixups.SitePlus(4))
+	b.leaveTo(&q, fixups.SitePlus(target), btypeNone)
+	way := q.program()
+	p.Points = append(p.Points, pointsBranch...)
+	p.Points = append(p.Points, fixups.Point{}, fixups.Point{})
+	setPoint(&p.Points[1], 4, fixups.StatePart, nil, way)
+	setPoint(&p.Points[2], 8, fixups.StateDone, nil, way[len(way)-1:])
+}
+
+// setPage makes the first two fields those of an ADRP at the start of the code.
+func setPage(p *fixups.Plan, delta int64) {
+	for i := range 2 {
+		r := &p.Relocs[i]
+		setB(r, 0, delta)
+		r.Page = 12
+		if i == 0 {
+			r.Lsb, r.Bits, r.Shift, r.Check = 29, 2, 12, fixups.CheckNone
+		} else {
+			r.Lsb, r.Bits, r.Shift = 5, 19, 14
+		}
+	}
+}
+
 // nearADRP is false at the ends of the reach of ADRP, as farPage is true.
 func nearADRP(p *fixups.Plan, in *reloc.Insn, w uint32) bool {
 	target := int64(in.Target - in.PC)
@@ -140,16 +189,7 @@ func nearADRP(p *fixups.Plan, in *reloc.Insn, w uint32) bool {
 	p.ResetShared(pointsCopy)
 	setNear(p, fixups.StrategyReEncode, fixups.TailJump, 2, 3)
 	setCode(p, w&^maskAdr, wordB)
-	for i := range 2 {
-		r := &p.Relocs[i]
-		setB(r, 0, target)
-		r.Page = 12
-		if i == 0 {
-			r.Lsb, r.Bits, r.Shift, r.Check = 29, 2, 12, fixups.CheckNone
-		} else {
-			r.Lsb, r.Bits, r.Shift = 5, 19, 14
-		}
-	}
+	setPage(p, target)
 	c := setB(&p.Relocs[2], 4, 4)
 	setReach(p, c, c)
 	return true

@@ -47,16 +47,18 @@ func TestNearJump(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			env.Dead = deadIP
 		}
+		env.BTI, env.GCS = reloc.Switch(rnd.IntN(3)), reloc.Switch(rnd.IntN(3))
 		if !nearJump(&fast, &in, &env) {
 			continue
 		}
 		made[familyOf(&in)]++
+		hazards := in.Hazards
 		b := planner{p: &slow, in: &in, env: &env, a: A64, w: uint32(in.Ext[0])}
-		if r := b.form(fixups.FormJump); r != fixups.ReasonNone || !fast.Equal(&slow) {
+		if r := b.form(fixups.FormJump); r != fixups.ReasonNone || !fast.Equal(&slow) || in.Hazards != hazards {
 			t.Fatalf("% x at %#x: %v\n%+v\n%+v", in.Raw(), in.PC, r, fast, slow)
 		}
 	}
-	for _, f := range []family{famPlain, famNop, famBTI, famB, famBCond, famCBZ, famTBZ, famADRP} {
+	for _, f := range []family{famPlain, famNop, famBTI, famB, famBCond, famCBZ, famTBZ, famADRP, famBL} {
 		if made[f] == 0 {
 			t.Errorf("family %d was never made", f)
 		}
