@@ -66,6 +66,9 @@ form step .*
 	}{
 		{name: "hex", oracle: unicorn.Oracle, args: []string{"--arch", "amd64", "488b0534120000", "e2fe", "c3", "4c0fa32db5621d00"}, out: amd64},
 		{name: "386", oracle: unicorn.Oracle, args: []string{"--arch", "386", "e800000000", "7410", "8b4508"}, out: strings.ReplaceAll(match, "%", "386")},
+		{name: "arm64", oracle: unicorn.Oracle, args: []string{"--arch", "arm64", "4100005820003fd6", "40000054", "c0035fd6"}, out: strings.ReplaceAll(match, "%", "arm64")},
+		{name: "ppc64", oracle: unicorn.Oracle, args: []string{"--arch", "ppc64", "4c6000044e800421", "419e0010", "48000101"}, out: strings.ReplaceAll(match, "%", "ppc64")},
+		{name: "ppc64le", oracle: unicorn.Oracle, args: []string{"--arch", "ppc64le", "0400604c2104804e", "10009e41", "01010048"}, out: strings.ReplaceAll(match, "%", "ppc64le")},
 		{name: "file", oracle: unicorn.Oracle, args: []string{"--file", self, "--sites", "40", "--states", "4"}, out: amd64},
 		{name: "unsupported", oracle: unicorn.Oracle, args: []string{"--arch", "amd64", "c5f058c2"},
 			out: `(?s)sites 0, .*\nunsupported +[1-9].*\nlimit vex +3\n`},
