@@ -21,8 +21,8 @@ func rangeEnds(info *reloc.Info) [8]int64 {
 	return [8]int64{-1 << 45, lo - 1<<13, lo + 1<<12, -1 << 20, 1 << 20, hi - 1<<12, hi + 1<<13, 1 << 45}
 }
 
-// Env draws a caller's facts and wishes: every field that a port may look at,
-// context aside. What the plans then declare is what the comparison leaves out,
+// Env draws a caller's facts and wishes: every field that a port may look at. The
+// context is the page of the site, with what was there before. What the plans then declare is what the comparison leaves out,
 // so all values are legitimate.
 func (w *Worker) Env() reloc.Env {
 	v := w.rnd.Uint64()
@@ -49,6 +49,14 @@ func (w *Worker) Env() reloc.Env {
 		BTI:         reloc.Switch(w.rnd.below(3)),
 		GCS:         reloc.Switch(w.rnd.below(3)),
 		ABI:         reloc.ABI(w.rnd.below(3)),
+	}
+	for i := range w.info.Features {
+		if one(2) {
+			e.Features |= w.info.Features[i].Bit
+		}
+	}
+	if one(2) {
+		e.Code = &w.text
 	}
 	if one(4) {
 		e.Mode = reloc.ModeKernel

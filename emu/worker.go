@@ -37,6 +37,7 @@ type Worker struct {
 	stack        *Page
 	data         *Page // of the site arena in use
 	arena        int
+	text         reloc.Text // of the site arena in use
 	extra        []*Page
 
 	site     site
@@ -204,6 +205,7 @@ func (w *Worker) UseArena(i int) error {
 		return err
 	}
 	w.data, w.arena = p, i
+	w.text = reloc.Text{Addr: w.sites[i].page.Addr, Data: w.sites[i].page.Live}
 	w.fill(p)
 	w.choose()
 	return nil
