@@ -59,7 +59,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // writeELF FILE MACHINE ADDR HEX [NAME=OFF:SIZE...] writes a small executable
-// whose .text holds the bytes, with function symbols.
+// whose .text holds the bytes, with function symbols and mapping symbols (%x, %d).
 func writeELF(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: elf FILE MACHINE ADDR HEX [NAME=OFF:SIZE...]")
@@ -72,6 +72,12 @@ func writeELF(ts *testscript.TestScript, neg bool, args []string) {
 		b.machine, b.is64 = 62, true
 	case "386":
 		b.machine = 3
+	case "arm64":
+		b.machine, b.is64 = 183, true
+	case "ppc64":
+		b.machine, b.is64, b.big, b.flags = 21, true, true, 1
+	case "ppc64le":
+		b.machine, b.is64, b.flags = 21, true, 2
 	case "mips":
 		b.machine = 8
 	default:
@@ -82,6 +88,9 @@ func writeELF(ts *testscript.TestScript, neg bool, args []string) {
 		off, size, ok := strings.Cut(rest, ":")
 		if !ok {
 			ts.Fatalf("symbol %q", s)
+		}
+		if name[0] == '%' {
+			name = "$" + name[1:] // which scripts would expand
 		}
 		b.syms = append(b.syms, symbol{name, number(ts, off), number(ts, size)})
 	}
@@ -114,6 +123,8 @@ type symbol struct {
 type elfBuilder struct {
 	machine uint16
 	is64    bool
+	big     bool   // byte order
+	flags   uint32 // e_flags: on Power the number of the ABI
 	addr    uint64
 	code    []byte
 	syms    []symbol
@@ -125,7 +136,11 @@ func (b *elfBuilder) put(v ...any) {
 		if w, ok := x.(uint64); ok && !b.is64 {
 			x = uint32(w) // words are as wide as addresses
 		}
-		binary.Write(&b.buf, binary.LittleEndian, x)
+		if b.big {
+			binary.Write(&b.buf, binary.BigEndian, x)
+		} else {
+			binary.Write(&b.buf, binary.LittleEndian, x)
+		}
 	}
 }
 
@@ -148,8 +163,12 @@ func (b *elfBuilder) build() []byte {
 	if b.is64 {
 		class = 2
 	}
-	b.put([16]byte{0x7f, 'E', 'L', 'F', class, 1, 1}, uint16(2), b.machine, uint32(1), b.addr, ehdr, shoff,
-		uint32(0), uint16(ehdr), uint16(phdr), uint16(1), uint16(shdr), uint16(5), uint16(4))
+	order := byte(1)
+	if b.big {
+		order = 2
+	}
+	b.put([16]byte{0x7f, 'E', 'L', 'F', class, order, 1}, uint16(2), b.machine, uint32(1), b.addr, ehdr, shoff,
+		b.flags, uint16(ehdr), uint16(phdr), uint16(1), uint16(shdr), uint16(5), uint16(4))
 	size := uint64(len(b.code))
 	if b.is64 {
 		b.put(uint32(1), uint32(5), text, b.addr, b.addr, size, size, uint64(0x1000))
@@ -177,10 +196,14 @@ func (b *elfBuilder) symbols(size uint64) {
 	name := uint32(1)
 	for _, s := range b.syms {
 		const global, funcType = 1, 2
+		info := byte(global<<4 | funcType)
+		if s.name[0] == '$' {
+			info = 0 // a mapping symbol: local, without a type
+		}
 		if b.is64 {
-			b.put(name, byte(global<<4|funcType), byte(0), uint16(1), b.addr+s.off, s.size)
+			b.put(name, info, byte(0), uint16(1), b.addr+s.off, s.size)
 		} else {
-			b.put(name, b.addr+s.off, s.size, byte(global<<4|funcType), byte(0), uint16(1))
+			b.put(name, b.addr+s.off, s.size, info, byte(0), uint16(1))
 		}
 		name += uint32(len(s.name)) + 1
 	}

@@ -105,6 +105,10 @@ type question struct {
 	code []byte
 	w    *wishes
 	slot *uint64
+
+	// partial: the only context are the bytes of the question themselves. They
+	// can forbid a plan, but what is around them is not known.
+	partial bool
 }
 
 func parseExplain(c *cli.Command) (*question, error) {
@@ -133,7 +137,7 @@ func parseExplain(c *cli.Command) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ctx != nil {
+	if q.partial = ctx == nil && a.Info().NeedsContext; q.partial || ctx != nil {
 		q.w.env.Code = append(texts{{Addr: q.pc, Data: q.code}}, ctx...)
 	}
 	return q, nil
@@ -197,6 +201,9 @@ func (q *question) run(t *fixups.Table) (rest []byte) {
 			}
 			at += len(e.Bytes)
 			continue
+		}
+		if q.partial {
+			e.Hazards |= fixups.HazardContextUnknown.Bit()
 		}
 		e.Text = disassemble(t.Arch, e)
 		place(e, q.arch, q.slot)

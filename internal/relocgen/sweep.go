@@ -205,6 +205,8 @@ func (j *job) missing(seen map[uint64]bool, gaps []fixups.Range) error {
 			return usagef("--addr %#x is in %s, which --func does not name", a, name(fn))
 		case err != nil:
 			return inputErr(fmt.Errorf("%s: %#x: %w: in no known function", j.file.Path, a, fixups.ReasonData))
+		case !inCode(j.file, fn, a):
+			return inputErr(fmt.Errorf("%s: %#x: %w in %s", j.file.Path, a, fixups.ReasonData, name(fn)))
 		case inGap(gaps, a):
 			return inputErr(fmt.Errorf("%s: %#x: %w: behind bytes of %s that do not decode", j.file.Path, a, fixups.ReasonData, name(fn)))
 		default:
@@ -219,6 +221,16 @@ func name(fn objfile.Func) string {
 		return fmt.Sprintf("the function at %#x", uint64(fn.Addr))
 	}
 	return oneLine(fn.Name)
+}
+
+// inCode reports whether a lies in the instructions of fn, not in the data in it.
+func inCode(f *objfile.File, fn objfile.Func, a uint64) bool {
+	for r := range f.Code(fn) {
+		if r.Contains(objfile.VAddr(a)) {
+			return true
+		}
+	}
+	return false
 }
 
 func inGap(gaps []fixups.Range, a uint64) bool {

@@ -61,7 +61,7 @@ func arm64Text(e *fixups.Entry) string {
 	if err != nil {
 		return ""
 	}
-	text := arm64asm.GNUSyntax(inst)
+	text := strings.TrimSpace(arm64asm.GNUSyntax(inst))
 	for _, arg := range inst.Args {
 		rel, ok := arg.(arm64asm.PCRel)
 		if !ok {
