@@ -371,13 +371,17 @@ func TestSweep(t *testing.T) {
 		t.Skip("compares in one goroutine; runs without the race detector")
 	}
 	s := newSweeper(t)
-	rnd := rand.New(rand.NewPCG(1, 2))
-	n, perRow := 200_000, 100
+	rnd := rand.New(rand.NewPCG(testenv.Seed(t), 2))
+	n := 100_000
 	if full() {
-		n, perRow = 40_000_000, 20_000
+		n = 10_000_000
 	} else if testing.Short() {
-		n, perRow = 20_000, 10
+		n = 10_000
 	}
+	if v, err := strconv.Atoi(os.Getenv("XOL_WORDS")); err == nil {
+		n = v
+	}
+	perRow := n/2000 + 1
 	for range n {
 		s.add(rnd.Uint32(), rnd.Uint32())
 	}
@@ -388,6 +392,57 @@ func TestSweep(t *testing.T) {
 	}
 	s.spaces(rnd, n)
 	s.report(full())
+}
+
+// TestSweepPrograms asks about the words of compiled C, in both orders.
+func TestSweepPrograms(t *testing.T) {
+	if testenv.Race {
+		t.Skip("compares in one goroutine; runs without the race detector")
+	}
+	for _, p := range programs {
+		t.Run(p.name, func(t *testing.T) {
+			code, _ := text(t, p.path)
+			s := newSweeper(t)
+			step := 1
+			if !full() {
+				step = 61
+			}
+			for off := 0; off+8 <= len(code); off += 4 * step {
+				s.add(p.order.Uint32(code[off:]), p.order.Uint32(code[off+4:]))
+			}
+			s.report(false)
+		})
+	}
+}
+
+// TestSweepBranches asks x/arch about direct branches with all displacements and
+// all BO, and about addpcis with all immediates: 2^26 words of opcodes 16 and 18 each, and 2^21.
+func TestSweepBranches(t *testing.T) {
+	if testenv.Race {
+		t.Skip("compares in one goroutine; runs without the race detector")
+	}
+	step := uint32(1009) // prime, so that all fields vary
+	if full() {
+		step = 1
+	}
+	n := 0
+	ask := func(w uint32) {
+		var c [4]byte
+		binary.BigEndian.PutUint32(c[:], w)
+		own, _ := ownForm(c[:])
+		if x, _ := goForm(c[:]); own != x {
+			t.Fatalf("%08x: %+v, x/arch %+v", w, own, x)
+		}
+		n++
+	}
+	for i := uint32(0); i < 1<<26; i += step {
+		ask(16<<26 | i)
+		ask(18<<26 | i)
+		if i < 1<<21 {
+			ask(19<<26 | i>>16<<21 | i<<5&(31<<16) | i&0xffc0 | 2<<1 | i&1)
+		}
+	}
+	t.Logf("%d words, no other form or target", n)
 }
 
 // spaces are the opcodes in which something hangs on every bit: 16 to 19, the
