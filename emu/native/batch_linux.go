@@ -20,6 +20,8 @@ type batchISA struct {
 	masks []uint64
 	pc    int // word
 
+	site   uint64
+	used   []span  // where code was installed since the site is there
 	now    []piece // what is installed
 	old    []span  // where something else was, which is not yet told to the runner
 	change bool
@@ -216,6 +218,9 @@ func (x *batchISA) install(e *engine, b *emu.Batch, at uint64, code []byte) erro
 	for _, p := range pieces {
 		e.write(p)
 		x.now = append(x.now, piece{p.at, slices.Clone(p.code)})
+		if n := len(x.used); n == 0 || x.used[n-1].lo != p.at {
+			x.used = append(x.used, span{p.at, p.at + uint64(len(p.code))})
+		}
 	}
 	x.change = true
 	return nil
@@ -231,6 +236,33 @@ func (e *engine) write(p piece) {
 	copy(e.p.shared[r.live+off:r.live+r.size], p.code)
 	if r.base != 0 {
 		copy(e.p.shared[r.base+off:r.base+r.size], p.code)
+	}
+}
+
+// clean takes the code of an earlier site and its copies back, which nothing runs
+// any more: who reads it as data must find what can be executed there, traps.
+func (x *batchISA) clean(e *engine, b *emu.Batch) {
+	if b.SiteLen == 0 || b.Site == x.site {
+		return
+	}
+	kept := slices.Clone(e.stagedAt(b.Site, b.Site+uint64(b.SiteLen)))
+	for _, s := range x.used {
+		for _, r := range e.regions {
+			if r.staged && s.lo-r.page.Addr < uint64(r.size) {
+				off := s.lo - r.page.Addr
+				x.t.FillAt(r.page.Live[off:min(off+s.hi-s.lo, uint64(r.size))], s.lo)
+				if r.base != 0 {
+					x.t.FillAt(r.page.Base[off:min(off+s.hi-s.lo, uint64(r.size))], s.lo)
+				}
+			}
+		}
+	}
+	x.used, x.site = x.used[:0], b.Site
+	if r := e.regionOf(b.Site); r != nil && r.staged {
+		copy(r.page.Live[b.Site-r.page.Addr:], kept)
+		if r.base != 0 {
+			copy(r.page.Base[b.Site-r.page.Addr:], kept)
+		}
 	}
 }
 
@@ -250,6 +282,7 @@ func (x *batchISA) word(code []byte) uint32 { return x.m.kind.order.Uint32(code)
 const uncounted = 512
 
 func (x *batchISA) run(e *engine, b *emu.Batch) error {
+	x.clean(e, b)
 	start := b.In[x.pc]
 	first := e.stagedAt(start, start+4)
 	if first == nil {

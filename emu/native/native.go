@@ -5,13 +5,19 @@
 // processor really do. It needs Linux on an x86-64 processor, no compiler, no
 // permission and no file.
 //
+// Code of arm64, ppc64 and ppc64le runs on such a processor, or under qemu-user,
+// which needs the program of that name.
+//
 // # What runs
 //
-// Each instruction is single-stepped by the trap flag; instructions that would
+// On x86, each instruction is single-stepped by the trap flag; instructions that would
 // show it (pushf) do not, except where a plan is stepped itself. System calls of
 // the code under judgement raise a signal (seccomp); a run that takes the program
 // down costs that run alone. 32-bit cases run in the same program, in a 32-bit
 // code segment.
+//
+// Elsewhere programs cannot step themselves. There, memory holds traps but for the
+// code that a run may execute.
 //
 // # What is absent
 //
