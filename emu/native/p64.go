@@ -214,6 +214,10 @@ func limitsP64(big bool) []emu.Limit {
 	}
 	list = append(list, emu.Limit{Name: "wait", Verdict: emu.Unsupported, Mask: wordOnly | 0xfc0007fe, Value: 0x7c00003c, Sample: "7c00003c",
 		Why: "waits for what other processors do"})
+	list = append(list,
+		own("time-base-write", wordOnly|0xfc1efffe, 0x7c1c42a6, "7c1c42a6"), // privileged; the emulator answers
+		emu.Limit{Name: "maddld-reserved", Verdict: emu.Unsupported, Mask: wordOnly | 0xfc00003f, Value: 0x10000032, Sample: "12886972",
+			Why: "no instruction; the emulator takes it for maddld"})
 	for fc := range uint64(32) {
 		// Function codes of atomic memory operations (Power ISA v3.1C, book II, 4.5).
 		const load, store = 0x7c00048c, 0x7c00058c
