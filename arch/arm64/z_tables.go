@@ -539,7 +539,7 @@ var nodes = [...]node{
 
 // leaves are places in candidates, or with leafNode numbers of nodes.
 var leaves = [...]uint16{
-	leafChain | 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	leafChain, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, leafChain | 2, leafChain | 5, leafChain | 2, 204, leafChain | 2, 204, leafChain | 2, 204, 204, 204, 204, 204, 204, 204, 204, 204,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 161, leafChain | 8, 162, leafChain | 8, 167, leafChain | 11, 168, leafChain | 11,
 	0, 0, 0, 0, leafChain | 14, 0, leafChain | 14, 0, 144, 144, 144, 144, 144, 144, 144, 144, 145, 147, 145, 147, 145, 147, 145, 147,

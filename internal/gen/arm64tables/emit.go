@@ -88,7 +88,7 @@ func emitDispatch(b *bytes.Buffer, d *dispatch) {
 		case n.decided:
 			list = append(list, fmt.Sprint(n.row))
 		default:
-			list = append(list, fmt.Sprintf("leafChain|%d", d.chains[n.chain].start))
+			list = append(list, strings.TrimSuffix(fmt.Sprintf("leafChain|%d", d.chains[n.chain].start), "|0"))
 		}
 	}
 	wrap(b, list, 24)
