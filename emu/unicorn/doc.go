@@ -10,15 +10,15 @@
 // # How the emulator is driven
 //
 // [Oracle] opens engines for package emu, one for each worker. A C shim runs a
-// batch of states in one call: a whole-CPU context is restored before and saved
-// after each run, watched memory is compared with what it was and put back. Code
+// batch of states in one call: the state of the CPU is put back before each run,
+// in place, watched memory is compared with what it was and put back. Code
 // goes to a ring of places that are never used twice without dropping what the
 // emulator has translated there; a canary that rewrites known code in place is
 // asked at every lap and is an error if stale code ran.
 //
 // # What it cannot judge
 //
-// The capability table (limits_x86.go) lists what the emulator refuses or gets
+// The capability tables (limits_x86.go, limits_a64.go, limits_power.go) list what the emulator refuses or gets
 // wrong, one row each with an encoding that shows it: TestLimits executes them
 // all. How many sites of the corpus each row keeps from being compared stands in
 // testdata/unsupported.txt, and a test fails when that grows.
