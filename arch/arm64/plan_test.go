@@ -75,6 +75,7 @@ var jumpCode = []struct {
 	{"bl, execute only", "10000094", "9e0080d21e08a0f25ee2cff21e00e0f2100880d21008a0f250e2cff21000e0f200025fd6", reloc.Env{Dead: dead16, ExecuteOnly: true}},
 	{"bl slot", "10000094", "10fcff9700fcff17", reloc.Env{Slots: reloc.SlotsNear, Return: fixups.ReturnsSlot}},
 	{"bl slot, call", "10000094", "9e000058c0033fd69000005800025fd640004000127f000004004000127f0000", reloc.Env{ABI: reloc.ABICall, Return: fixups.ReturnsSlot}},
+	{"bl slot, call, execute only", "10000094", "1e0880d21e08a0f25ee2cff21e00e0f2c0033fd6900080d21008a0f250e2cff21000e0f200025fd6", reloc.Env{ABI: reloc.ABICall, Return: fixups.ReturnsSlot, ExecuteOnly: true}},
 	{"bl next, slot", "01000094", "fefffff0de130091fffbff17", reloc.Env{Slots: reloc.SlotsNear, Return: fixups.ReturnsSlot}},
 	{"blr x9", "20013fd6", "fefffff0de13009120015fd6", reloc.Env{Slots: reloc.SlotsNear}},
 	{"blr x9, far", "20013fd6", "5e00005820015fd604004000127f0000", reloc.Env{}},
@@ -147,6 +148,31 @@ func TestJumpCode(t *testing.T) {
 		got, err := fixups.Place(nil, p, at)
 		if h := hex.EncodeToString(got); err != nil || h != tt.want {
 			t.Errorf("%s: %s:\n got %s %v\nwant %s", tt.name, tt.site, h, err, tt.want)
+		}
+	}
+}
+
+// TestReturnInSlot: the address that a call leaves in the slot is that of the way
+// out, however long the code before it is, and whoever is stopped on the way there
+// gets it too.
+func TestReturnInSlot(t *testing.T) {
+	for _, env := range []reloc.Env{
+		{Slots: reloc.SlotsNear}, {ABI: reloc.ABICall}, {ABI: reloc.ABICall, ExecuteOnly: true},
+	} {
+		env.Forms, env.Return = fixups.FormJump.Bit(), fixups.ReturnsSlot
+		p, _, err := planOf(t, testSite, "10000094", env)
+		if err != nil || len(p.Escapes) != 1 {
+			t.Fatalf("%v, %d escapes", err, len(p.Escapes))
+		}
+		back := p.Escapes[0].Off
+		if pt := p.PointAt(uint64(back)); pt == nil || pt.State != fixups.StateDone {
+			t.Errorf("nothing that ends at %d", back)
+		}
+		for i := range p.Points {
+			pt := &p.Points[i]
+			if pt.State == fixups.StatePart && pt.Forward[0].A != fixups.SlotPlus(int64(back)) {
+				t.Errorf("from %d on, the call leaves %v, the way out is at %d", pt.Off, pt.Forward[0].A, back)
+			}
 		}
 	}
 }
