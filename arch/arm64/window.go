@@ -91,18 +91,36 @@ func (w *window) index(pc uint64) int {
 	return -1
 }
 
-// anyLoad reports whether there is a load exclusive. All of them have 00100 in bits
-// 29 to 25, 0 in bit 23 and 1 in bit 22.
+// anyLoad reports whether there is a load exclusive. It looks at four words at a
+// time, and first only at what all of them have in common: 00100 in bits 29 to 25, 0
+// in bit 23 and 1 in bit 22.
 func (w *window) anyLoad() bool {
+	const step = 4 * wordLen
 	b := w.code
-	const mask, value = 0x3ec000003ec00000, 0x0840000008400000
-	for ; len(b) >= 2*wordLen; b = b[2*wordLen:] {
-		x := binary.LittleEndian.Uint64(b)&mask ^ value
-		if uint32(x) == 0 && isLoadExclusive(binary.LittleEndian.Uint32(b)) || x>>32 == 0 && isLoadExclusive(binary.LittleEndian.Uint32(b[wordLen:])) {
+	for ; len(b) >= step; b = b[step:] {
+		x, y := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:step])
+		if likeLoad(x)|likeLoad(y) != 0 && loadIn(b[:step]) {
 			return true
 		}
 	}
-	return len(b) >= wordLen && isLoadExclusive(binary.LittleEndian.Uint32(b))
+	return loadIn(b)
+}
+
+// likeLoad is not zero if one of two words may be a load exclusive: if what they
+// differ in from one is zero in either half.
+func likeLoad(x uint64) uint64 {
+	x = x&0x3ec00000_3ec00000 ^ 0x08400000_08400000
+	return (x - 0x00000001_00000001) &^ x & 0x80000000_80000000
+}
+
+// loadIn reports whether a load exclusive is among the words of b.
+func loadIn(b []byte) bool {
+	for ; len(b) >= wordLen; b = b[wordLen:] {
+		if isLoadExclusive(binary.LittleEndian.Uint32(b)) {
+			return true
+		}
+	}
+	return false
 }
 
 // places is a set of places in a window.

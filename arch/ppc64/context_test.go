@@ -84,6 +84,23 @@ func (x exact) Bytes(addr uint64) []byte {
 	return nil
 }
 
+// A window is found as far as it is looked for, and no farther, at the start of a
+// text too.
+func TestWindowEnds(t *testing.T) {
+	for n, want := range map[int]error{20: fixups.ReasonExclusive, windowWords - 1: fixups.ReasonExclusive, windowWords + 1: nil} {
+		words := []uint32{0x7ca01828} // lwarx
+		for range 2*n - 1 {
+			words = append(words, 0x60000000)
+		}
+		code := encode(BE, append(words, 0x7cc0192d)...) // stwcx.
+		var in reloc.Insn
+		err := analyze(&in, BE, code[4*n:], 4*uint64(n), &reloc.Env{Code: &reloc.Text{Data: code}})
+		if err != want {
+			t.Errorf("%d words from both ends: %v", n, err)
+		}
+	}
+}
+
 func TestThunks(t *testing.T) {
 	// bl to mflr r5; blr, and to mflr r0; std r0,16(r1)
 	for target, want := range map[uint64]bool{0x1008: true, 0x1010: false} {

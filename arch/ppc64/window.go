@@ -43,18 +43,16 @@ type window struct {
 // load takes the code around pc, as far as it is known without a gap; false if not
 // even the site is.
 func (w *window) load(code reloc.Code, pc uint64) bool {
-	for back := uint64(windowWords); ; back /= 2 {
-		w.start = pc - back*wordLen
+	for back := windowWords; back >= 0; back-- {
+		w.start = pc - uint64(back)*wordLen
 		w.code = code.Bytes(w.start)
-		n := min(len(w.code)/wordLen, int(back)+windowWords+1)
+		n := min(len(w.code)/wordLen, back+windowWords+1)
 		w.code = w.code[:n*wordLen]
-		if uint64(n) > back {
+		if n > back {
 			return true
 		}
-		if back == 0 {
-			return false
-		}
 	}
+	return false
 }
 
 func (w *window) word(i int) uint32 { return w.arch.word(w.code[i*wordLen:]) }
