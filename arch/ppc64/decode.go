@@ -47,7 +47,12 @@ func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	if row == 0 {
 		return refuse(in, pc, wordLen, fixups.ReasonReserved)
 	}
-	fill(in, pc, uint64(raw), uint64(w), row, wordLen)
+	f := facts[row]
+	fill(in, f, uint64(raw), uint64(w), row)
+	in.PC, in.Len, in.Target = pc, wordLen, 0
+	if f&hasTarget != 0 {
+		in.Target = target(uint64(w), pc, f>>factTarget&15)
+	}
 	return nil
 }
 
@@ -61,31 +66,30 @@ func (a *Arch) decodePair(in *reloc.Insn, code []byte, pc uint64, prefix uint32)
 	if row == 0 {
 		return refuse(in, pc, pairLen, fixups.ReasonReserved)
 	}
-	fill(in, pc, binary.LittleEndian.Uint64(code), w, row, pairLen)
+	f := facts[row]
+	fill(in, f, binary.LittleEndian.Uint64(code), w, row)
+	in.PC, in.Len, in.Target = pc, pairLen, 0
+	if f&hasTarget != 0 {
+		in.Target = target(w, pc, f>>factTarget&15)
+	}
 	if in.HasTarget() && mayCover(in.Target-pc, pairLen) {
 		ownBytes(in)
 	}
 	return nil
 }
 
-// fill sets every field of in: raw are the bytes in the order of memory, lowest
-// first, w the word or words.
-func fill(in *reloc.Insn, pc, raw, w uint64, row uint32, n uint8) {
-	f := facts[row]
-	in.PC = pc
+// fill sets the fields of in that its row says, and its bytes: raw has them in the
+// order of memory, lowest first, w the word or words. It is small enough to become
+// part of its callers.
+func fill(in *reloc.Insn, f, raw, w uint64, row uint32) {
 	in.Hazards = fixups.Hazards(f & factHazards)
 	binary.LittleEndian.PutUint64(in.Bytes[:8], raw)
 	binary.LittleEndian.PutUint64(in.Bytes[8:], 0)
 	in.Row = row
-	in.Len = n
 	in.AltLen = 0
 	in.Class = fixups.Class(f >> factClass & 15)
 	in.Flags = reloc.InsnFlags(f >> factFlags)
 	in.Ext[0], in.Ext[1] = w, f>>32
-	in.Target = 0
-	if f&hasTarget != 0 {
-		in.Target = target(w, pc, f>>factTarget&15)
-	}
 }
 
 // target computes where a branch goes, or what a pc-relative operand names. With
