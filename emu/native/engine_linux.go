@@ -50,7 +50,7 @@ type isa interface {
 }
 
 // memoryCalls are the numbers of system calls.
-type memoryCalls struct{ mmap, munmap, mprotect uint64 }
+type memoryCalls struct{ mmap, munmap uint64 }
 
 // region is a page in the shared memory.
 type region struct {

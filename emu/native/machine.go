@@ -108,6 +108,13 @@ func (m *machine) limitsOf(f *frame) []emu.Limit {
 
 func (x *capability) limits() []emu.Limit { return (&feature{name: x.name, rows: x.rows}).limits() }
 
+// launch is how a runner is made and started.
+type launch struct {
+	kind     elfKind
+	program  func() ([]byte, error)
+	emulator []string // what executes it; empty: the kernel
+}
+
 // launch says how the runner is executed: by this processor, or by the emulator.
 func (m *machine) launch() (l launch, emulated bool, err error) {
 	l.kind = m.kind

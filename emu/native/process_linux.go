@@ -18,13 +18,6 @@ import (
 // part of any verdict but the one that says so: a step takes microseconds.
 const patience = 10 * time.Second
 
-// launch is how a runner is made and started.
-type launch struct {
-	kind     elfKind
-	program  func() ([]byte, error)
-	emulator []string // what executes it; empty: the kernel
-}
-
 // process is a runner and the memory that is shared with it.
 type process struct {
 	launch
