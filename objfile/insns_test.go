@@ -196,3 +196,60 @@ func TestSweepReal(t *testing.T) {
 		})
 	}
 }
+
+// TestSweepCross sweeps libraries of other machines and Go's own programs for them:
+// each byte of a function's code is in an instruction or in a refused one, and
+// those are few.
+func TestSweepCross(t *testing.T) {
+	paths := []string{"/usr/aarch64-linux-gnu/lib/libc.so.6", "/usr/aarch64-linux-gnu/lib/libstdc++.so.6",
+		"/usr/powerpc64-linux-gnu/lib/libc.so.6", "/usr/powerpc64le-linux-gnu/lib/libc.so.6", "/usr/powerpc64le-linux-gnu/lib/libstdc++.so.6"}
+	if testing.Short() {
+		paths = paths[:1]
+	}
+	for _, path := range paths {
+		t.Run(path, func(t *testing.T) { sweepCross(t, openReal(t, path), 100_000) })
+	}
+	if testing.Short() {
+		return
+	}
+	for _, goarch := range []string{"arm64", "ppc64", "ppc64le"} {
+		t.Run("go "+goarch, func(t *testing.T) { sweepCross(t, openReal(t, buildGo(t, goarch, "-ldflags=-s -w")), 100_000) })
+	}
+}
+
+func sweepCross(t *testing.T, f *File, least int) {
+	a, ok := arch.ByName(f.Arch)
+	if !ok {
+		t.Skip("no port for ", f.Arch)
+	}
+	insns, refused, zeros := 0, 0, 0 // linkage stubs of Power are padded with zeros
+	for _, fn := range mustFuncs(t, f) {
+		var size, seen uint64
+		for r := range f.Code(fn) {
+			size += r.Size
+		}
+		for in, err := range f.Insns(fn, a) {
+			e, bad := errors.AsType[*InsnError](err)
+			switch {
+			case bad && errors.Is(err, fixups.ReasonReserved):
+				refused++
+				seen += uint64(min(len(e.Bytes), 4))
+				if string(e.Bytes[:4]) == "\x00\x00\x00\x00" {
+					zeros++
+				}
+			case err != nil:
+				t.Fatalf("%s: %v", fn.Name, err)
+			default:
+				insns++
+				seen += uint64(in.Len)
+			}
+		}
+		if seen > size || seen+4*uint64(refused) < size {
+			t.Fatalf("%s: %d of %d bytes of code", fn.Name, seen, size)
+		}
+	}
+	t.Logf("%d instructions, %d words without a row, %d of them zero", insns, refused, zeros)
+	if insns < least || (refused-zeros)*1000 > insns {
+		t.Errorf("%d instructions, %d words without a row", insns, refused)
+	}
+}
