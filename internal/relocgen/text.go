@@ -50,18 +50,27 @@ func x86Text(e *fixups.Entry, mode int) string {
 // variables. x86asm does not.
 var textLock sync.Mutex
 
+// noText leaves no text where a decoder or printer of x/arch panics, which some do
+// where their tables do not fit each other.
+func noText(text *string) {
+	if recover() != nil {
+		*text = ""
+	}
+}
+
 // arm64Text is the text in the syntax of GNU as, with a target as an address.
-func arm64Text(e *fixups.Entry) string {
+func arm64Text(e *fixups.Entry) (text string) {
 	if len(e.Bytes) != 4 {
 		return ""
 	}
 	textLock.Lock()
 	defer textLock.Unlock()
+	defer noText(&text)
 	inst, err := arm64asm.Decode(e.Bytes)
 	if err != nil {
 		return ""
 	}
-	text := strings.TrimSpace(arm64asm.GNUSyntax(inst))
+	text = strings.TrimSpace(arm64asm.GNUSyntax(inst))
 	for _, arg := range inst.Args {
 		rel, ok := arg.(arm64asm.PCRel)
 		if !ok {
@@ -87,11 +96,7 @@ func arm64Text(e *fixups.Entry) string {
 func ppc64Text(e *fixups.Entry, order binary.ByteOrder) (text string) {
 	textLock.Lock()
 	defer textLock.Unlock()
-	defer func() {
-		if recover() != nil {
-			text = "" // it panics where its tables do not fit its printer
-		}
-	}()
+	defer noText(&text)
 	inst, err := ppc64asm.Decode(e.Bytes, order)
 	if err != nil || inst.Len != int(e.Len) {
 		return ""
