@@ -17,6 +17,18 @@ type Arch struct {
 	info *reloc.Info
 }
 
+// The features that plans ask Env for: without them no plan leaves an instruction away
+// that not every processor has, since where it is missing the site faults. A copy
+// faults as well.
+const (
+	// FeatureHBC: BC.cond (FEAT_HBC).
+	FeatureHBC reloc.Features = 1 << iota
+	// FeatureCMPBR: CB<cc>, CBB<cc>, CBH<cc> (FEAT_CMPBR).
+	FeatureCMPBR
+	// FeatureTME: TSTART (FEAT_TME).
+	FeatureTME
+)
+
 // A64 is the instruction set of 64-bit Arm processors. It is immutable.
 var A64 = &Arch{info: &infoA64}
 

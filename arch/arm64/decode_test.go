@@ -104,6 +104,7 @@ func TestRefused(t *testing.T) {
 		0xd4200001, // BRK with low bits
 		0xd5032a5f, // a hint without a name
 		0xd5000000, // op0 = 0, no instruction
+		0xd503417f, // SMSTART of neither mode
 		0xdc000000, // no literal
 		0xdac1affe, // one source, next to PACIASPPC
 		0xdac2b800, // one source, no such opcode2
@@ -195,33 +196,35 @@ func TestRegisters(t *testing.T) {
 		word                 uint32
 		reads, writes, kills list
 	}{
-		{0x91000463, list{"x3"}, list{"x3"}, list{"x3"}},                         // add x3,x3,#1
-		{0x910003bf, list{"x29"}, list{"sp"}, list{"sp"}},                        // mov sp,x29
-		{0xab030041, list{"x2", "x3"}, list{"x1", "flags"}, list{"x1", "flags"}}, // adds x1,x2,x3
-		{0xf2800001, list{"x1"}, list{"x1"}, list{"x1"}},                         // movk x1,#0
-		{0xb3400041, list{"x1", "x2"}, list{"x1"}, list{"x1"}},                   // bfm x1,x2
-		{0xf9400041, list{"x2"}, list{"x1"}, list{"x1"}},                         // ldr x1,[x2]
-		{0xf90003e1, list{"x1", "sp"}, nil, nil},                                 // str x1,[sp]
-		{0xa9bf7bfd, list{"sp", "x29", "x30"}, list{"sp"}, nil},                  // stp x29,x30,[sp,#-16]!
-		{0xa8c17bfd, list{"sp"}, list{"sp", "x29", "x30"}, list{"x29", "x30"}},   // ldp x29,x30,[sp],#16
-		{0x58000005, nil, list{"x5"}, list{"x5"}},                                // ldr x5,.
-		{0x5800001f, nil, nil, nil},                                              // ldr xzr,.
-		{0x9c000005, nil, list{"v5"}, list{"v5"}},                                // ldr q5,.
-		{0x1000001f, nil, nil, nil},                                              // adr xzr,.
-		{0xd63f03c0, list{"x30"}, list{"x30"}, list{"x30"}},                      // blr x30
-		{0xd73f0909, list{"x8", "x9"}, list{"x30"}, list{"x30"}},                 // blraa x8,x9
-		{0xd73f091f, list{"x8", "sp"}, list{"x30"}, list{"x30"}},                 // blraa x8,sp
-		{0xd65f0bff, list{"x30", "sp"}, nil, nil},                                // retaa
-		{0x54000040, list{"flags"}, nil, nil},                                    // b.eq
-		{0x5400004e, nil, nil, nil},                                              // b.al
-		{0x7423a005, list{"x3", "x5"}, nil, nil},                                 // cbb
-		{0xc8027c23, list{"x1", "x3"}, list{"x2"}, list{"x2"}},                   // stxr w2,x3,[x1]
-		{0xc8a17c43, list{"x1", "x2", "x3"}, list{"x1"}, list{"x1"}},             // cas x1,x3,[x2]
-		{0xd503233f, list{"x30", "sp"}, list{"x30"}, nil},                        // paciasp
-		{0xd53b4203, list{"flags"}, list{"x3"}, list{"x3"}},                      // mrs x3,nzcv
-		{0xd51b4203, list{"x3"}, list{"flags"}, list{"flags"}},                   // msr nzcv,x3
-		{0x9a830041, list{"x2", "x3", "flags"}, list{"x1"}, list{"x1"}},          // csel x1,x2,x3,eq
-		{0xd503201f, nil, nil, nil},                                              // nop
+		{0x91000463, list{"x3"}, list{"x3"}, list{"x3"}},                                   // add x3,x3,#1
+		{0x910003bf, list{"x29"}, list{"sp"}, list{"sp"}},                                  // mov sp,x29
+		{0xab030041, list{"x2", "x3"}, list{"x1", "flags"}, list{"x1", "flags"}},           // adds x1,x2,x3
+		{0xf2800001, list{"x1"}, list{"x1"}, list{"x1"}},                                   // movk x1,#0
+		{0xb3400041, list{"x1", "x2"}, list{"x1"}, list{"x1"}},                             // bfm x1,x2
+		{0xf9400041, list{"x2"}, list{"x1"}, list{"x1"}},                                   // ldr x1,[x2]
+		{0xf90003e1, list{"x1", "sp"}, nil, nil},                                           // str x1,[sp]
+		{0xa9bf7bfd, list{"sp", "x29", "x30"}, list{"sp"}, nil},                            // stp x29,x30,[sp,#-16]!
+		{0xa8c17bfd, list{"sp"}, list{"sp", "x29", "x30"}, list{"x29", "x30"}},             // ldp x29,x30,[sp],#16
+		{0x58000005, nil, list{"x5"}, list{"x5"}},                                          // ldr x5,.
+		{0x5800001f, nil, nil, nil},                                                        // ldr xzr,.
+		{0x9c000005, nil, list{"v5"}, list{"v5"}},                                          // ldr q5,.
+		{0x1000001f, nil, nil, nil},                                                        // adr xzr,.
+		{0xd63f03c0, list{"x30"}, list{"x30"}, list{"x30"}},                                // blr x30
+		{0xd73f0909, list{"x8", "x9"}, list{"x30"}, list{"x30"}},                           // blraa x8,x9
+		{0xd73f091f, list{"x8", "sp"}, list{"x30"}, list{"x30"}},                           // blraa x8,sp
+		{0xd65f0bff, list{"x30", "sp"}, nil, nil},                                          // retaa
+		{0x54000040, list{"flags"}, nil, nil},                                              // b.eq
+		{0x5400004e, nil, nil, nil},                                                        // b.al
+		{0x7423a005, list{"x3", "x5"}, nil, nil},                                           // cbb
+		{0xc8027c23, list{"x1", "x3"}, list{"x2"}, list{"x2"}},                             // stxr w2,x3,[x1]
+		{0xc8a17c43, list{"x1", "x2", "x3"}, list{"x1"}, list{"x1"}},                       // cas x1,x3,[x2]
+		{0xd503233f, list{"x30", "sp"}, list{"x30"}, nil},                                  // paciasp
+		{0xd53b4203, list{"flags"}, list{"x3"}, list{"x3"}},                                // mrs x3,nzcv
+		{0xd51b4203, list{"x3"}, list{"flags"}, list{"flags"}},                             // msr nzcv,x3
+		{0x9a830041, list{"x2", "x3", "flags"}, list{"x1"}, list{"x1"}},                    // csel x1,x2,x3,eq
+		{0xd503201f, nil, nil, nil},                                                        // nop
+		{0x1e7e0022, list{"v1", "fpcr"}, list{"x2", "flags", "fpsr"}, list{"x2", "flags"}}, // fjcvtzs w2,d1
+		{0xd53b4243, list{"za"}, list{"x3"}, list{"x3"}},                                   // mrs x3,svcr
 	} {
 		var in reloc.Insn
 		if err := A64.Decode(&in, encode(tt.word), 0); err != nil {

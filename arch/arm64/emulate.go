@@ -13,7 +13,12 @@ import (
 // Every program loads first and changes registers last, so a failed access has
 // changed nothing. Each ends with BTYPE as the instruction leaves it: whoever comes
 // to a site by a branch that asks for a landing pad has met it then.
+//
+// What not every processor has is emulated where Env says that this one does.
 func (b *planner) emulate() fixups.Reason {
+	if need := b.feature(); need&^b.env.Features != 0 {
+		return fixups.ReasonNotEmulated
+	}
 	q := b.begin()
 	r := fixups.ReasonNone
 	switch b.family() {
@@ -51,6 +56,25 @@ func (b *planner) emulate() fixups.Reason {
 		b.p.Emulate = q.program()
 	}
 	return r
+}
+
+// bitBC is set in BC.cond, and not in B.cond.
+const bitBC = 1 << 4
+
+// feature is what a processor needs to have the instruction, of those that are
+// emulated. It faults without.
+func (b *planner) feature() reloc.Features {
+	switch b.family() {
+	case famBCond:
+		if b.w&bitBC != 0 {
+			return FeatureHBC
+		}
+	case famCBReg, famCBImm:
+		return FeatureCMPBR
+	case famTSTART:
+		return FeatureTME
+	}
+	return 0
 }
 
 // leaveTo ends a program.
@@ -98,23 +122,26 @@ func (b *planner) emulateLoad(q *steps) {
 
 // emulateVector is LDR S, D and Q of a literal. Writing part 0 clears what is above
 // it. 16 bytes are one number, so where data is big-endian their first half is the
-// high one.
+// high one. That is loaded first in either order: if neither half can be, it is the
+// one that the instruction fails at.
 func (b *planner) emulateVector(q *steps) {
 	t0, t1 := fixups.T(0), fixups.T(1)
 	v := V0 + fixups.Reg(b.rd())
 	order := b.dataOrder()
 	b.p.Needs |= fixups.NeedsVector
-	low, high, size := b.target(), b.target()+8, 8
-	switch b.w >> 30 {
+	switch first := fixups.SitePlus(b.target()); b.w >> 30 {
 	case opcWord:
-		size = 4
-	case opcSign:
+		q.load(t0, first, 4, order)
+	case opcLong:
+		q.load(t0, first, 8, order)
+	default:
+		lower, upper := t0, t1 // what lies at the lower address, and above it
 		if order == fixups.BigEndian {
-			low, high = high, low
+			lower, upper = t1, t0
 		}
-		q.load(t1, fixups.SitePlus(high), 8, order)
+		q.load(lower, first, 8, order)
+		q.load(upper, fixups.SitePlus(b.target()+8), 8, order)
 	}
-	q.load(t0, fixups.SitePlus(low), size, order)
 	q.mov(fixups.R(fixups.RegPart(v, 0)), t0)
 	if b.w>>30 == opcSign {
 		q.mov(fixups.R(fixups.RegPart(v, 1)), t1)

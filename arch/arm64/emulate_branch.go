@@ -126,13 +126,7 @@ func (b *planner) comparison() (c fixups.Cond, y fixups.Operand, width uint8) {
 func (b *planner) linkTo(q *steps) {
 	b.p.IsCall = true
 	next := fixups.SitePlus(b.next())
-	switch b.env.GCS {
-	case reloc.On:
-		q.shadow(fixups.OpShPush, fixups.Operand{}, next)
-		b.p.Needs |= fixups.NeedsShadowStack
-	case reloc.Unknown:
-		b.in.Hazards |= fixups.HazardShadowStack.Bit()
-	}
+	b.pushGCS(q, next)
 	q.mov(xreg(lr), next)
 }
 

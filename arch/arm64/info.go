@@ -28,11 +28,12 @@ var infoA64 = reloc.Info{
 		{Name: "b.cond", Size: 4, Min: -1 << 20, Max: 1<<20 - 4, Cond: true},
 		{Name: "b", Size: 4, Min: -1 << 27, Max: 1<<27 - 4},
 	},
-	NearMin: -nearSpan,
-	NearMax: nearSpan,
-	Zones:   zones,
-	Guards:  reloc.GuardsGCS,
-	PadRegs: fixups.MakeRegSet(BTYPE),
+	NearMin:  -nearSpan,
+	NearMax:  nearSpan,
+	Zones:    zones,
+	Features: features,
+	Guards:   reloc.GuardsGCS,
+	PadRegs:  fixups.MakeRegSet(BTYPE),
 
 	NeedsContext: true,
 	Resync:       true,
@@ -46,6 +47,12 @@ var zones = []reloc.Zone{
 	{Mode: reloc.ModeUser, OS: reloc.Darwin, Lang: reloc.LangGo, Zone: 0, Kept: 128},
 	{Mode: reloc.ModeUser, OS: reloc.Windows, Lang: reloc.LangC, Zone: 16, Kept: 16},
 	{Mode: reloc.ModeUser, OS: reloc.Windows, Lang: reloc.LangGo, Zone: 0, Kept: 16},
+}
+
+var features = []reloc.Feature{
+	{Name: "hbc", Bit: FeatureHBC, Doc: "FEAT_HBC: bc.cond"},
+	{Name: "cmpbr", Bit: FeatureCMPBR, Doc: "FEAT_CMPBR: cb<cc>"},
+	{Name: "tme", Bit: FeatureTME, Doc: "FEAT_TME: tstart"},
 }
 
 // Registers: DWARF numbers as AADWARF64 has them; those that have none have

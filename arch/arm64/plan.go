@@ -41,6 +41,9 @@ func (b *planner) form(f fixups.Form) fixups.Reason {
 	switch {
 	case b.in.Class == fixups.ClassInvalid || b.in.Len == 0:
 		return fixups.ReasonReserved
+	case b.w == rseqSignature:
+		b.in.Hazards |= fixups.HazardRSeq.Bit()
+		return fixups.ReasonData
 	case f == fixups.FormEmulate:
 		return b.slotless()
 	case b.env.Slots == reloc.SlotsNear:

@@ -110,6 +110,7 @@ func (b *planner) callFromSlot() fixups.Reason {
 	}
 	mid := func() {
 		q := b.begin()
+		b.pushGCS(&q, fixups.SlotPlus(ret))
 		q.mov(xreg(lr), fixups.SlotPlus(ret))
 		q.mov(fixups.PC(), fixups.SitePlus(b.target()))
 		b.point(fixups.StatePart, nil, q.program())
@@ -118,6 +119,18 @@ func (b *planner) callFromSlot() fixups.Reason {
 	mid()
 	b.emit(wordBLR | lr<<5)
 	return b.returned()
+}
+
+// pushGCS appends the push of a return address onto the guarded control stack, if
+// there is one, for a program that calls.
+func (b *planner) pushGCS(q *steps, ret fixups.Operand) {
+	switch b.env.GCS {
+	case reloc.On:
+		q.shadow(fixups.OpShPush, fixups.Operand{}, ret)
+		b.p.Needs |= fixups.NeedsShadowStack
+	case reloc.Unknown:
+		b.in.Hazards |= fixups.HazardShadowStack.Bit()
+	}
 }
 
 // callPad refuses a call by a register in place of BL where pages are guarded: BL
@@ -154,7 +167,11 @@ func (b *planner) stepCall() fixups.Reason {
 	b.emit(wordBL | 1)
 	original := b.p.Returns == fixups.ReturnsOriginal
 	if original {
-		b.linked(fixups.StatePart, fixups.SitePlus(b.target()), btypeNone)
+		q := b.begin()
+		b.relink(&q)
+		b.setBType(&q, btypeNone)
+		q.mov(fixups.PC(), fixups.SitePlus(b.target()))
+		b.point(fixups.StatePart, nil, q.program())
 	} else {
 		b.escape()
 		b.done(b.next())

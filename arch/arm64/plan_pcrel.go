@@ -187,9 +187,10 @@ func (b *planner) loadByOwn() fixups.Reason {
 const spillRoom = 16
 
 // canSpill reports whether a register may wait on the stack: the offset that skips
-// what compiled code keeps below the stack pointer has nine bits.
+// what compiled code keeps below the stack pointer has nine bits. Go guarantees a
+// leaf no more of its stack than it uses.
 func (b *planner) canSpill() bool {
-	return b.env.Spill && b.spillSize() <= 240
+	return b.env.Spill && b.env.Lang != reloc.LangGo && b.spillSize() <= 240
 }
 
 // spillSize is by how much a spill moves the stack pointer.

@@ -49,6 +49,15 @@ func TestRefusals(t *testing.T) {
 		{"5f002055", reloc.Env{Forms: step, Stop: fixups.StopTrap}, fixups.ReasonNoStop},
 		{"fea3c1da", reloc.Env{Forms: jump, Slots: reloc.SlotsNear, Dead: deadIP}, fixups.ReasonNoScratch},
 		{"010000d4", reloc.Env{Forms: emulate}, fixups.ReasonNotEmulated},
+		{"1f020054", reloc.Env{Forms: emulate, Features: ^FeatureHBC}, fixups.ReasonNotEmulated},
+		{"410002f4", reloc.Env{Forms: emulate, Features: ^FeatureCMPBR}, fixups.ReasonNotEmulated},
+		{"41807f75", reloc.Env{Forms: emulate, Features: ^FeatureCMPBR}, fixups.ReasonNotEmulated},
+		{"603023d5", reloc.Env{Forms: emulate, Features: ^FeatureTME}, fixups.ReasonNotEmulated},
+		{"00bc28d4", reloc.Env{Forms: emulate}, fixups.ReasonData},
+		{"00bc28d4", reloc.Env{Forms: step}, fixups.ReasonData},
+		{"00bc28d4", reloc.Env{Forms: jump, Slots: reloc.SlotsNear}, fixups.ReasonData},
+		{"0708009c", reloc.Env{Forms: jump, Slots: reloc.SlotsRange, SlotMin: -0x600000, SlotMax: 0x600000, Spill: true, Lang: reloc.LangGo}, fixups.ReasonNoScratch},
+		{"010000d4", reloc.Env{Forms: jump, Dead: deadIP, OS: reloc.Windows}, fixups.ReasonNoScratch},
 		{"010000d4", reloc.Env{Mode: reloc.ModeKernel, Slots: reloc.SlotsNear, Forms: jump}, fixups.ReasonPrivileged},
 		{"200020d4", reloc.Env{Mode: reloc.ModeKernel, Slots: reloc.SlotsNear, Forms: jump}, fixups.ReasonPrivileged},
 		{"e0039fd6", reloc.Env{Mode: reloc.ModeKernel, Slots: reloc.SlotsNear, Forms: jump}, fixups.ReasonPrivileged}, // eret
@@ -80,6 +89,7 @@ func TestStepFar(t *testing.T) {
 // The programs of the emulate form. With BTI off none of them writes btype.
 func TestEmulate(t *testing.T) {
 	off := reloc.Env{BTI: reloc.Off, GCS: reloc.Off}
+	with := func(f reloc.Features) reloc.Env { return reloc.Env{BTI: reloc.Off, GCS: reloc.Off, Features: f} }
 	for _, tt := range []struct {
 		name, site string
 		env        reloc.Env
@@ -91,12 +101,12 @@ func TestEmulate(t *testing.T) {
 			"t1 = mov site+0x40", "skip 1 if t0 eq 0 w64", "t1 = mov site+0x4", "pc = mov t1"}},
 		{"b.le", "0d020054", off, []string{"t0 = extract flags, 31, 1", "t1 = extract flags, 28, 1", "t0 = xor t0, t1", "t1 = extract flags, 30, 1", "t0 = or t0, t1",
 			"t1 = mov site+0x40", "skip 1 if t0 ne 0 w64", "t1 = mov site+0x4", "pc = mov t1"}},
-		{"bc.nv", "1f020054", off, []string{"t1 = mov site+0x40", "pc = mov t1"}},
+		{"bc.nv", "1f020054", with(FeatureHBC), []string{"t1 = mov site+0x40", "pc = mov t1"}},
 		{"cbnz wzr", "df000035", off, []string{"t1 = mov site+0x18", "skip 1 if 0 ne 0 w32", "t1 = mov site+0x4", "pc = mov t1"}},
 		{"tbz x0, 33", "600008b6", off, []string{"t0 = extract x0, 33, 1", "t1 = mov site+0xc", "skip 1 if t0 eq 0 w64", "t1 = mov site+0x4", "pc = mov t1"}},
-		{"cbgt x1, x2", "410002f4", off, []string{"t1 = mov site+0x8", "skip 1 if x1 gt x2 w64", "t1 = mov site+0x4", "pc = mov t1"}},
-		{"cbhhs w1, wzr", "41c07f74", off, []string{"t1 = mov site+0x8", "skip 1 if x1 ae 0 w16", "t1 = mov site+0x4", "pc = mov t1"}},
-		{"cblo w1, 63", "41807f75", off, []string{"t1 = mov site+0x8", "skip 1 if x1 b 0x3f w32", "t1 = mov site+0x4", "pc = mov t1"}},
+		{"cbgt x1, x2", "410002f4", with(FeatureCMPBR), []string{"t1 = mov site+0x8", "skip 1 if x1 gt x2 w64", "t1 = mov site+0x4", "pc = mov t1"}},
+		{"cbhhs w1, wzr", "41c07f74", with(FeatureCMPBR), []string{"t1 = mov site+0x8", "skip 1 if x1 ae 0 w16", "t1 = mov site+0x4", "pc = mov t1"}},
+		{"cblo w1, 63", "41807f75", with(FeatureCMPBR), []string{"t1 = mov site+0x8", "skip 1 if x1 b 0x3f w32", "t1 = mov site+0x4", "pc = mov t1"}},
 		{"bl, GCS", "10000094", reloc.Env{BTI: reloc.Off, GCS: reloc.On}, []string{"shpush site+0x4", "x30 = mov site+0x4", "pc = mov site+0x40"}},
 		{"blr x30", "c0033fd6", reloc.Env{GCS: reloc.Off}, []string{"t0 = mov x30", "x30 = mov site+0x4", "btype = mov 0x2", "pc = mov t0"}},
 		{"br x3", "60001fd6", reloc.Env{}, []string{"btype = mov 0x1", "pc = mov x3"}},
@@ -109,12 +119,12 @@ func TestEmulate(t *testing.T) {
 		{"ldrsw, big-endian", "00080098", reloc.Env{BTI: reloc.Off, DataOrder: reloc.DataBig}, []string{"t0 = load4be site+0x100", "t0 = sext32 t0", "x0 = mov t0", "pc = mov site+0x4"}},
 		{"ldr wzr", "1f080018", off, []string{"t0 = load4le site+0x100", "pc = mov site+0x4"}},
 		{"ldr s7", "0708001c", off, []string{"t0 = load4le site+0x100", "v7.0 = mov t0", "pc = mov site+0x4"}},
-		{"ldr q7", "0708009c", off, []string{"t1 = load8le site+0x108", "t0 = load8le site+0x100", "v7.0 = mov t0", "v7.1 = mov t1", "pc = mov site+0x4"}},
+		{"ldr q7", "0708009c", off, []string{"t0 = load8le site+0x100", "t1 = load8le site+0x108", "v7.0 = mov t0", "v7.1 = mov t1", "pc = mov site+0x4"}},
 		{"ldr q7, big-endian", "0708009c", reloc.Env{BTI: reloc.Off, DataOrder: reloc.DataBig},
 			[]string{"t1 = load8be site+0x100", "t0 = load8be site+0x108", "v7.0 = mov t0", "v7.1 = mov t1", "pc = mov site+0x4"}},
 		{"prfm", "000800d8", off, []string{"pc = mov site+0x4"}},
 		{"bti c", "5f2403d5", reloc.Env{}, []string{"btype = mov 0", "pc = mov site+0x4"}},
-		{"tstart x0", "603023d5", off, []string{"x0 = mov 0x400000", "pc = mov site+0x4"}},
+		{"tstart x0", "603023d5", with(FeatureTME), []string{"x0 = mov 0x400000", "pc = mov site+0x4"}},
 	} {
 		tt.env.Forms = fixups.FormEmulate.Bit()
 		p, _, err := planOf(t, testSite, tt.site, tt.env)
@@ -199,6 +209,29 @@ func TestPads(t *testing.T) {
 		}
 		if err == nil && !p.Clobbers.Has(BTYPE) {
 			t.Errorf("%s: the target is entered with another BTYPE, and the plan does not say so", tt.name)
+		}
+	}
+}
+
+// A program that calls in place of the copy pushes the return address onto the
+// guarded control stack, and one behind a call from the slot puts it right there.
+func TestPointsGCS(t *testing.T) {
+	env := reloc.Env{GCS: reloc.On, BTI: reloc.Off, Return: fixups.ReturnsSlot, Dead: deadIP}
+	far := []string{"shpush slot+0x8", "x30 = mov slot+0x8", "pc = mov site+0x40"}
+	step := []string{"x30 = mov site+0x4", "t2 = shpop", "shpush site+0x4", "pc = mov site+0x40"}
+	for _, tt := range []struct {
+		form fixups.Form
+		ret  fixups.Returns
+		want []string
+	}{{fixups.FormJump, fixups.ReturnsSlot, far}, {fixups.FormStep, fixups.ReturnsOriginal, step}} {
+		env.Forms, env.Return = tt.form.Bit(), tt.ret
+		p, _, err := planOf(t, testSite, "10000094", env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pt := &p.Points[1]
+		if got := pt.Forward.Format(A64.info.Regs); pt.Off != 4 || !slices.Equal(got, tt.want) || p.Needs&fixups.NeedsShadowStack == 0 {
+			t.Errorf("%v: at %d %q, needs %v; want %q", tt.form, pt.Off, got, p.Needs, tt.want)
 		}
 	}
 }

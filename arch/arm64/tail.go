@@ -32,8 +32,24 @@ func (b *planner) free() {
 	}
 	var use reloc.RegUse
 	b.a.Registers(&use, b.in)
-	b.leaving = dead &^ uint32(use.Writes[0])
+	writes := uint32(use.Writes[0])
+	if b.in.Class == fixups.ClassKernelEntry {
+		writes &= b.results()
+	}
+	b.leaving = dead &^ writes
 	b.dead = b.leaving &^ uint32(use.Reads[0])
+}
+
+// results are the general registers in which calls of the kernel return something:
+// x0 on Linux, x0 and x1 on Darwin; of other systems it is not known.
+func (b *planner) results() uint32 {
+	switch b.env.OS {
+	case reloc.Linux:
+		return 1 << 0
+	case reloc.Darwin:
+		return 1<<0 | 1<<1
+	}
+	return 1<<zr - 1
 }
 
 func (b *planner) calls() bool {

@@ -104,114 +104,117 @@ var facts = [...]uint64{
 	0x0 | 1<<factClass | uint64(famMRS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                    // 95 mrs tpidrro_el0
 	0x4000 | 1<<factClass | uint64(famMRS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 96 mrs gcspr_el0
 	0x4000 | 1<<factClass | uint64(famMSR)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 97 msr gcspr_el0
-	0x0 | 1<<factClass | uint64(famMRS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                    // 98 mrs rndr, rndrrs
-	0x4 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 99 mrs daif
-	0x18 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 100 msr daif
-	0x0 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 101 mrs allint
-	0x10 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 102 msr allint
-	0x0 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 103 mrs icc_pmr_el1
-	0x10 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 104 msr icc_pmr_el1
-	0x0 | 11<<factClass | uint64(famSPSel)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 105 mrs spsel
-	0x0 | 11<<factClass | uint64(famSPSel)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 106 msr spsel
-	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 107 mrs, msr dspsr_el0, dlr_el0
-	0x0 | 1<<factClass | uint64(famMRS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                    // 108 mrs of el0
-	0x0 | 1<<factClass | uint64(famMSR)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                    // 109 msr of el0
-	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 110 mrs
-	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 111 msr
-	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 112 mrrs
-	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 113 msrr
-	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 114 sysp
-	0x1 | 2<<factClass | uint64(famADR)<<factFamily | 0<<factSystem | 5<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                    // 115 adr
-	0x1 | 2<<factClass | uint64(famADRP)<<factFamily | 0<<factSystem | 6<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                   // 116 adrp
-	0x1 | 2<<factClass | uint64(famAUTPPC)<<factFamily | 0<<factSystem | 7<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                 // 117 autiasppc, autibsppc
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 118 add, sub (immediate)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 119 adds, subs (immediate)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 120 addg, subg
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 121 max, min (immediate)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 122 ands (immediate)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 123 and, orr, eor (immediate)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 124 movk
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 125 movn, movz
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 126 bfm
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 127 sbfm, ubfm
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 128 extr
-	0x1 | 2<<factClass | uint64(famPACPPC)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.PCOperand|reloc.Continues)<<factFlags,                                 // 129 pacnbiasppc, pacnbibsppc
-	0x1001 | 2<<factClass | uint64(famPACPPC)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.PCOperand|reloc.Continues)<<factFlags,                              // 130 paciasppc, pacibsppc
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 131 pacia171615, pacib171615
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 132 autia171615, autib171615
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 133 autiasppcr, autibsppcr
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 134 pacia, pacib, pacda, pacdb, autia, autib, autda, autdb
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 135 paciza to autdzb
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 136 xpaci, xpacd
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 137 rbit, rev16, rev32, rev
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 138 clz, cls, ctz, cnt
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 139 abs
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 140 subps
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 141 irg
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 142 two sources (udiv, lslv, crc32, pacga, subp, gmi, min, max)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 143 ands, bics (shifted register)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 144 and, orr, eor (shifted register)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 145 add, sub (shifted register)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 146 adds, subs (shifted register)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 147 add, sub (extended register)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 148 adds, subs (extended register)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 149 adc, sbc
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 150 adcs, sbcs
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 151 addpt, subpt
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 152 rmif, setf8, setf16
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 153 ccmn, ccmp (register)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 154 ccmn, ccmp (immediate)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 155 csel, csinc, csinv, csneg
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 156 madd, msub, smaddl, umulh, maddpt
-	0x1 | 2<<factClass | uint64(famLDRLit)<<factFamily | 0<<factSystem | 8<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 157 ldr (literal)
-	0x1 | 2<<factClass | uint64(famLDRLit)<<factFamily | 0<<factSystem | 8<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 158 ldrsw (literal)
-	0x1 | 2<<factClass | uint64(famPRFMLit)<<factFamily | 0<<factSystem | 2<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                // 159 prfm (literal)
-	0x1 | 2<<factClass | uint64(famLDRVLit)<<factFamily | 0<<factSystem | 8<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags, // 160 ldr (literal, simd&fp)
-	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 161 stxr, stlxr
-	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 162 ldxr, ldaxr
-	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 163 stxp, stlxp
-	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 164 ldxp, ldaxp
-	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 165 sttxr, stltxr
-	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 166 ldtxr, ldatxr
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 167 stlr, stllr
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 168 ldar, ldlar
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 169 cas
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 170 casp
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 171 cast
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 172 caspt
-	0x400800 | 1<<factClass | uint64(famMOPS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                               // 173 cpy*, set*, setg*
-	0x4000 | 1<<factClass | uint64(famGCS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                  // 174 gcsstr, gcssttr
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 175 stp, stnp, stgp, sttp
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 176 ldp, ldnp, ldpsw, ldtp
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 177 stp, stnp (simd&fp)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 178 ldp, ldnp (simd&fp)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 179 str (unsigned immediate)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 180 prfm (immediate)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 181 ldr (unsigned immediate)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 182 str (other immediates)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 183 ldr, prfum (other immediates)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 184 str (register)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 185 ldr, prfm, rprfm (register)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 186 atomics (ldadd, swp, ldapr, ld64b, st64bv, rcw)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 187 ldraa, ldrab
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 188 ldr, str (simd&fp)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 189 ld1 to st4, multiple structures
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 190 ld1 to st4, single structure
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 191 loads and stores of other classes
-	0x800 | 14<<factClass | uint64(famMOVPRFX)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                             // 192 movprfx
-	0x800 | 14<<factClass | uint64(famMOVPRFX)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                             // 193 movprfx (predicated)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 194 fcvt*, scvtf, ucvtf, fmov (general)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 195 fcvtz*, scvtf, ucvtf (fixed point)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 196 fccmp, fccmpe
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 197 fcsel
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 198 fadd to fnmul
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 199 fcmp, fcmpe
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 200 floating point, one source and immediate
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 201 fmadd, fmsub, fnmadd, fnmsub
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 202 dup, smov, umov, ins (general)
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 203 floating point and advanced simd
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 204 sve
-	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 205 sme
+	0x0 | 1<<factClass | uint64(famMRS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                    // 98 mrs svcr
+	0x0 | 1<<factClass | uint64(famMSR)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                    // 99 msr svcr
+	0x0 | 1<<factClass | uint64(famMRS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                    // 100 mrs rndr, rndrrs
+	0x4 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 101 mrs daif
+	0x18 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 102 msr daif
+	0x0 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 103 mrs allint
+	0x10 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 104 msr allint
+	0x0 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 105 mrs icc_pmr_el1
+	0x10 | 11<<factClass | uint64(famDAIF)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 106 msr icc_pmr_el1
+	0x0 | 11<<factClass | uint64(famSPSel)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 107 mrs spsel
+	0x0 | 11<<factClass | uint64(famSPSel)<<factFamily | 2<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                 // 108 msr spsel
+	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 109 mrs, msr dspsr_el0, dlr_el0
+	0x0 | 1<<factClass | uint64(famMRS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                    // 110 mrs of el0
+	0x0 | 1<<factClass | uint64(famMSR)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                    // 111 msr of el0
+	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 112 mrs
+	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 113 msr
+	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 114 mrrs
+	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 115 msrr
+	0x0 | 11<<factClass | uint64(famSystem)<<factFamily | 3<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                // 116 sysp
+	0x1 | 2<<factClass | uint64(famADR)<<factFamily | 0<<factSystem | 5<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                    // 117 adr
+	0x1 | 2<<factClass | uint64(famADRP)<<factFamily | 0<<factSystem | 6<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                   // 118 adrp
+	0x1 | 2<<factClass | uint64(famAUTPPC)<<factFamily | 0<<factSystem | 7<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                 // 119 autiasppc, autibsppc
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 120 add, sub (immediate)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 121 adds, subs (immediate)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 122 addg, subg
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 123 max, min (immediate)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 124 ands (immediate)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 125 and, orr, eor (immediate)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 126 movk
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 127 movn, movz
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 128 bfm
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 129 sbfm, ubfm
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 130 extr
+	0x1 | 2<<factClass | uint64(famPACPPC)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.PCOperand|reloc.Continues)<<factFlags,                                 // 131 pacnbiasppc, pacnbibsppc
+	0x1001 | 2<<factClass | uint64(famPACPPC)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.PCOperand|reloc.Continues)<<factFlags,                              // 132 paciasppc, pacibsppc
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 133 pacia171615, pacib171615
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 134 autia171615, autib171615
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 135 autiasppcr, autibsppcr
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 136 pacia, pacib, pacda, pacdb, autia, autib, autda, autdb
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 137 paciza to autdzb
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 138 xpaci, xpacd
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 139 rbit, rev16, rev32, rev
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 140 clz, cls, ctz, cnt
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 141 abs
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 142 subps
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 143 irg
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 144 two sources (udiv, lslv, crc32, pacga, subp, gmi, min, max)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 145 ands, bics (shifted register)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 146 and, orr, eor (shifted register)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 147 add, sub (shifted register)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 148 adds, subs (shifted register)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 149 add, sub (extended register)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 150 adds, subs (extended register)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 151 adc, sbc
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 152 adcs, sbcs
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 153 addpt, subpt
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 154 rmif, setf8, setf16
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 155 ccmn, ccmp (register)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 156 ccmn, ccmp (immediate)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 157 csel, csinc, csinv, csneg
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 158 madd, msub, smaddl, umulh, maddpt
+	0x1 | 2<<factClass | uint64(famLDRLit)<<factFamily | 0<<factSystem | 8<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 159 ldr (literal)
+	0x1 | 2<<factClass | uint64(famLDRLit)<<factFamily | 0<<factSystem | 8<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags,  // 160 ldrsw (literal)
+	0x1 | 2<<factClass | uint64(famPRFMLit)<<factFamily | 0<<factSystem | 2<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues)<<factFlags,                // 161 prfm (literal)
+	0x1 | 2<<factClass | uint64(famLDRVLit)<<factFamily | 0<<factSystem | 8<<factTarget | uint64(reloc.HasTarget|reloc.PCOperand|reloc.Continues|reloc.Accesses)<<factFlags, // 162 ldr (literal, simd&fp)
+	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 163 stxr, stlxr
+	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 164 ldxr, ldaxr
+	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 165 stxp, stlxp
+	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 166 ldxp, ldaxp
+	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 167 sttxr, stltxr
+	0x400 | 12<<factClass | uint64(famExclusive)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                            // 168 ldtxr, ldatxr
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 169 stlr, stllr
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 170 ldar, ldlar
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 171 cas
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 172 casp
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 173 cast
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 174 caspt
+	0x400800 | 1<<factClass | uint64(famMOPS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                               // 175 cpy*, set*, setg*
+	0x4000 | 1<<factClass | uint64(famGCS)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                  // 176 gcsstr, gcssttr
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 177 stp, stnp, stgp, sttp
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 178 ldp, ldnp, ldpsw, ldtp
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 179 stp, stnp (simd&fp)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 180 ldp, ldnp (simd&fp)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 181 str (unsigned immediate)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 182 prfm (immediate)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 183 ldr (unsigned immediate)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 184 str (other immediates)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 185 ldr, prfum (other immediates)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 186 str (register)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 187 ldr, prfm, rprfm (register)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 188 atomics (ldadd, swp, ldapr, ld64b, st64bv, rcw)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 189 ldraa, ldrab
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 190 ldr, str (simd&fp)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 191 ld1 to st4, multiple structures
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 192 ld1 to st4, single structure
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 193 loads and stores of other classes
+	0x800 | 14<<factClass | uint64(famMOVPRFX)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                             // 194 movprfx
+	0x800 | 14<<factClass | uint64(famMOVPRFX)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                             // 195 movprfx (predicated)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 196 fjcvtzs
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 197 fcvt*, scvtf, ucvtf, fmov (general)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 198 fcvtz*, scvtf, ucvtf (fixed point)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 199 fccmp, fccmpe
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 200 fcsel
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 201 fadd to fnmul
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 202 fcmp, fcmpe
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 203 floating point, one source and immediate
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 204 fmadd, fmsub, fnmadd, fnmsub
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 205 dup, smov, umov, ins (general)
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues)<<factFlags,                                                  // 206 floating point and advanced simd
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 207 sve
+	0x0 | 1<<factClass | uint64(famPlain)<<factFamily | 0<<factSystem | 0<<factTarget | uint64(reloc.Continues|reloc.Accesses)<<factFlags,                                   // 208 sme
 }
 
 var rowTexts = [...]rowText{
@@ -286,141 +289,144 @@ var rowTexts = [...]rowText{
 	{"1101010100000 011 0100 any:4 001 11111", "msr ssbs", 19, 73, 1, 0xfffff0ff, 0xd503403f},
 	{"1101010100000 011 0100 any:4 010 11111", "msr dit", 19, 74, 1, 0xfffff0ff, 0xd503405f},
 	{"1101010100000 011 0100 any:4 100 11111", "msr tco", 19, 75, 1, 0xfffff0ff, 0xd503409f},
-	{"1101010100000 011 0100 0 any:3 011 11111", "smstart, smstop", 19, 76, 4, 0xfffff8ff, 0xd503407f},
-	{"1101010100000 000 0100 any:4 011 11111", "msr uao", 20, 80, 1, 0xfffff0ff, 0xd500407f},
-	{"1101010100000 000 0100 any:4 100 11111", "msr pan", 20, 81, 1, 0xfffff0ff, 0xd500409f},
-	{"1101010100000 000 0100 any:4 101 11111", "msr spsel", 20, 82, 1, 0xfffff0ff, 0xd50040bf},
-	{"1101010100000 001 0100 000 any 000 11111", "msr allint", 20, 83, 1, 0xfffffeff, 0xd501401f},
-	{"1101010100000 001 0100 001 any 000 11111", "msr pm", 20, 84, 1, 0xfffffeff, 0xd501421f},
-	{"1101010100000 011 0100 any:4 110 11111", "msr daifset", 20, 85, 1, 0xfffff0ff, 0xd50340df},
-	{"1101010100000 011 0100 any:4 111 11111", "msr daifclr", 20, 86, 1, 0xfffff0ff, 0xd50340ff},
-	{"1101010100 0 01 011 0111 0111 000 Rt:5", "gcspushm", 21, 87, 2, 0xffffffe0, 0xd50b7700},
-	{"1101010100 1 01 011 0111 0111 001 Rt:5", "gcspopm", 21, 89, 2, 0xffffffe0, 0xd52b7720},
-	{"1101010100 0 01 011 0111 0111 010 Rt:5", "gcsss1", 21, 91, 2, 0xffffffe0, 0xd50b7740},
-	{"1101010100 1 01 011 0111 0111 011 Rt:5", "gcsss2", 21, 93, 2, 0xffffffe0, 0xd52b7760},
-	{"1101010100 0 01 000 0111 0111 1 any:2 11111", "gcspushx, gcspopx, gcspopcx", 21, 95, 2, 0xffffff9f, 0xd508779f},
-	{"1101010100 0 01 011 0111 any:4 any:3 Rt:5", "sys #3, c7 (dc, ic, cfp, dvp, cpp, cosp)", 22, 97, 1, 0xfffff000, 0xd50b7000},
-	{"1101010100 0 01 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "sys", 23, 98, 2, 0xfff80000, 0xd5080000},
-	{"1101010100 1 01 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "sysl", 23, 100, 2, 0xfff80000, 0xd5280000},
-	{"1101010100 1 11 011 0100 0010 000 Rt:5", "mrs nzcv", 24, 102, 2, 0xffffffe0, 0xd53b4200},
-	{"1101010100 0 11 011 0100 0010 000 Rt:5", "msr nzcv", 24, 104, 2, 0xffffffe0, 0xd51b4200},
-	{"1101010100 1 11 011 0100 0100 000 Rt:5", "mrs fpcr", 24, 106, 2, 0xffffffe0, 0xd53b4400},
-	{"1101010100 0 11 011 0100 0100 000 Rt:5", "msr fpcr", 24, 108, 2, 0xffffffe0, 0xd51b4400},
-	{"1101010100 1 11 011 0100 0100 001 Rt:5", "mrs fpsr", 24, 110, 2, 0xffffffe0, 0xd53b4420},
-	{"1101010100 0 11 011 0100 0100 001 Rt:5", "msr fpsr", 24, 112, 2, 0xffffffe0, 0xd51b4420},
-	{"1101010100 1 11 011 1101 0000 010 Rt:5", "mrs tpidr_el0", 24, 114, 2, 0xffffffe0, 0xd53bd040},
-	{"1101010100 0 11 011 1101 0000 010 Rt:5", "msr tpidr_el0", 24, 116, 2, 0xffffffe0, 0xd51bd040},
-	{"1101010100 1 11 011 1101 0000 011 Rt:5", "mrs tpidrro_el0", 24, 118, 2, 0xffffffe0, 0xd53bd060},
-	{"1101010100 1 11 011 0010 0101 001 Rt:5", "mrs gcspr_el0", 24, 120, 2, 0xffffffe0, 0xd53b2520},
-	{"1101010100 0 11 011 0010 0101 001 Rt:5", "msr gcspr_el0", 24, 122, 2, 0xffffffe0, 0xd51b2520},
-	{"1101010100 1 11 011 0010 0100 00 any Rt:5", "mrs rndr, rndrrs", 25, 124, 2, 0xffffffc0, 0xd53b2400},
-	{"1101010100 1 11 011 0100 0010 001 Rt:5", "mrs daif", 26, 126, 2, 0xffffffe0, 0xd53b4220},
-	{"1101010100 0 11 011 0100 0010 001 Rt:5", "msr daif", 26, 128, 2, 0xffffffe0, 0xd51b4220},
-	{"1101010100 1 11 000 0100 0011 000 Rt:5", "mrs allint", 26, 130, 2, 0xffffffe0, 0xd5384300},
-	{"1101010100 0 11 000 0100 0011 000 Rt:5", "msr allint", 26, 132, 2, 0xffffffe0, 0xd5184300},
-	{"1101010100 1 11 000 0100 0110 000 Rt:5", "mrs icc_pmr_el1", 26, 134, 2, 0xffffffe0, 0xd5384600},
-	{"1101010100 0 11 000 0100 0110 000 Rt:5", "msr icc_pmr_el1", 26, 136, 2, 0xffffffe0, 0xd5184600},
-	{"1101010100 1 11 000 0100 0010 000 Rt:5", "mrs spsel", 26, 138, 2, 0xffffffe0, 0xd5384200},
-	{"1101010100 0 11 000 0100 0010 000 Rt:5", "msr spsel", 26, 140, 2, 0xffffffe0, 0xd5184200},
-	{"1101010100 any 11 011 0100 0101 00 any Rt:5", "mrs, msr dspsr_el0, dlr_el0", 27, 142, 3, 0xffdfffc0, 0xd51b4500},
-	{"1101010100 1 1 o0 011 CRn:4 CRm:4 op2:3 Rt:5", "mrs of el0", 28, 145, 2, 0xfff70000, 0xd5330000},
-	{"1101010100 0 1 o0 011 CRn:4 CRm:4 op2:3 Rt:5", "msr of el0", 28, 147, 2, 0xfff70000, 0xd5130000},
-	{"1101010100 1 1 o0 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "mrs", 29, 149, 2, 0xfff00000, 0xd5300000},
-	{"1101010100 0 1 o0 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "msr", 29, 151, 2, 0xfff00000, 0xd5100000},
-	{"1101010101 1 1 o0 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "mrrs", 30, 153, 2, 0xfff00000, 0xd5700000},
-	{"1101010101 0 1 o0 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "msrr", 30, 155, 2, 0xfff00000, 0xd5500000},
-	{"1101010101 0 01 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "sysp", 30, 157, 2, 0xfff80000, 0xd5480000},
-	{"0 immlo:2 10000 immhi:19 Rd:5", "adr", 31, 159, 1, 0x9f000000, 0x10000000},
-	{"1 immlo:2 10000 immhi:19 Rd:5", "adrp", 31, 160, 1, 0x9f000000, 0x90000000},
-	{"1 11 100111 0 M imm16:16 11111", "autiasppc, autibsppc", 32, 161, 2, 0xffc0001f, 0xf380001f},
-	{"sf op 0 100010 sh imm12:12 Rn:5 Rd:5", "add, sub (immediate)", 33, 163, 2, 0x3f800000, 0x11000000},
-	{"sf op 1 100010 sh imm12:12 Rn:5 Rd:5", "adds, subs (immediate)", 33, 165, 3, 0x3f800000, 0x31000000},
-	{"sf op S 100011 0 any:12 Rn:5 Rd:5", "addg, subg", 33, 168, 2, 0x1fc00000, 0x11800000},
-	{"sf op S 100011 1 any:12 Rn:5 Rd:5", "max, min (immediate)", 33, 170, 2, 0x1fc00000, 0x11c00000},
-	{"sf 11 100100 N any:12 Rn:5 Rd:5", "ands (immediate)", 33, 172, 3, 0x7f800000, 0x72000000},
-	{"sf opc:2 100100 N any:12 Rn:5 Rd:5", "and, orr, eor (immediate)", 33, 175, 2, 0x1f800000, 0x12000000},
-	{"sf 11 100101 hw:2 imm16:16 Rd:5", "movk", 33, 177, 1, 0x7f800000, 0x72800000},
-	{"sf opc:2 100101 hw:2 imm16:16 Rd:5", "movn, movz", 33, 178, 1, 0x1f800000, 0x12800000},
-	{"sf 01 100110 N any:12 Rn:5 Rd:5", "bfm", 33, 179, 2, 0x7f800000, 0x33000000},
-	{"sf opc:2 100110 N any:12 Rn:5 Rd:5", "sbfm, ubfm", 33, 181, 2, 0x1f800000, 0x13000000},
-	{"sf opc:2 100111 any:2 Rm:5 any:6 Rn:5 Rd:5", "extr", 33, 183, 3, 0x1f800000, 0x13800000},
-	{"1101101011 000001 10000 B 11111 11110", "pacnbiasppc, pacnbibsppc", 34, 186, 2, 0xfffffbff, 0xdac183fe},
-	{"1101101011 000001 10100 B 11111 11110", "paciasppc, pacibsppc", 34, 188, 2, 0xfffffbff, 0xdac1a3fe},
-	{"1101101011 000001 10001 B 11111 11110", "pacia171615, pacib171615", 35, 190, 3, 0xfffffbff, 0xdac18bfe},
-	{"1101101011 000001 10111 B 11111 11110", "autia171615, autib171615", 35, 193, 3, 0xfffffbff, 0xdac1bbfe},
-	{"1101101011 000001 10010 B Rn:5 11110", "autiasppcr, autibsppcr", 35, 196, 3, 0xfffff81f, 0xdac1901e},
-	{"1 1 0 11010110 00001 000 op:3 Rn:5 Rd:5", "pacia, pacib, pacda, pacdb, autia, autib, autda, autdb", 36, 199, 2, 0xffffe000, 0xdac10000},
-	{"1 1 0 11010110 00001 001 op:3 11111 Rd:5", "paciza to autdzb", 36, 201, 1, 0xffffe3e0, 0xdac123e0},
-	{"1 1 0 11010110 00001 01000 D 11111 Rd:5", "xpaci, xpacd", 36, 202, 1, 0xfffffbe0, 0xdac143e0},
-	{"sf 1 0 11010110 00000 0000 op:2 Rn:5 Rd:5", "rbit, rev16, rev32, rev", 36, 203, 2, 0x7ffff000, 0x5ac00000},
-	{"sf 1 0 11010110 00000 0001 op:2 Rn:5 Rd:5", "clz, cls, ctz, cnt", 36, 205, 2, 0x7ffff000, 0x5ac01000},
-	{"sf 1 0 11010110 00000 001000 Rn:5 Rd:5", "abs", 36, 207, 2, 0x7ffffc00, 0x5ac02000},
-	{"1 0 1 11010110 Rm:5 000000 Rn:5 Rd:5", "subps", 37, 209, 4, 0xffe0fc00, 0xbac00000},
-	{"1 0 0 11010110 Rm:5 000100 Rn:5 Rd:5", "irg", 37, 213, 4, 0xffe0fc00, 0x9ac01000},
-	{"sf 0 S 11010110 Rm:5 any:6 Rn:5 Rd:5", "two sources (udiv, lslv, crc32, pacga, subp, gmi, min, max)", 37, 217, 3, 0x5fe00000, 0x1ac00000},
-	{"sf 11 01010 shift:2 N Rm:5 imm6:6 Rn:5 Rd:5", "ands, bics (shifted register)", 37, 220, 4, 0x7f000000, 0x6a000000},
-	{"sf opc:2 01010 shift:2 N Rm:5 imm6:6 Rn:5 Rd:5", "and, orr, eor (shifted register)", 37, 224, 3, 0x1f000000, 0xa000000},
-	{"sf op 0 01011 shift:2 0 Rm:5 imm6:6 Rn:5 Rd:5", "add, sub (shifted register)", 37, 227, 3, 0x3f200000, 0xb000000},
-	{"sf op 1 01011 shift:2 0 Rm:5 imm6:6 Rn:5 Rd:5", "adds, subs (shifted register)", 37, 230, 4, 0x3f200000, 0x2b000000},
-	{"sf op 0 01011 opt:2 1 Rm:5 option:3 imm3:3 Rn:5 Rd:5", "add, sub (extended register)", 37, 234, 3, 0x3f200000, 0xb200000},
-	{"sf op 1 01011 opt:2 1 Rm:5 option:3 imm3:3 Rn:5 Rd:5", "adds, subs (extended register)", 37, 237, 4, 0x3f200000, 0x2b200000},
-	{"sf op 0 11010000 Rm:5 000000 Rn:5 Rd:5", "adc, sbc", 37, 241, 4, 0x3fe0fc00, 0x1a000000},
-	{"sf op 1 11010000 Rm:5 000000 Rn:5 Rd:5", "adcs, sbcs", 37, 245, 4, 0x3fe0fc00, 0x3a000000},
-	{"sf op S 11010000 Rm:5 001 any:3 Rn:5 Rd:5", "addpt, subpt", 37, 249, 3, 0x1fe0e000, 0x1a002000},
-	{"sf op S 11010000 any:5 any:6 Rn:5 any:5", "rmif, setf8, setf16", 37, 252, 3, 0x1fe00000, 0x1a000000},
-	{"sf op S 11010010 Rm:5 cond:4 0 any Rn:5 any nzcv:4", "ccmn, ccmp (register)", 37, 255, 3, 0x1fe00800, 0x1a400000},
-	{"sf op S 11010010 imm5:5 cond:4 1 any Rn:5 any nzcv:4", "ccmn, ccmp (immediate)", 37, 258, 2, 0x1fe00800, 0x1a400800},
-	{"sf op S 11010100 Rm:5 cond:4 any:2 Rn:5 Rd:5", "csel, csinc, csinv, csneg", 37, 260, 4, 0x1fe00000, 0x1a800000},
-	{"sf any:2 11011 op31:3 Rm:5 o0 Ra:5 Rn:5 Rd:5", "madd, msub, smaddl, umulh, maddpt", 37, 264, 4, 0x1f000000, 0x1b000000},
-	{"0 B 011 0 00 imm19:19 Rt:5", "ldr (literal)", 38, 268, 1, 0xbf000000, 0x18000000},
-	{"10 011 0 00 imm19:19 Rt:5", "ldrsw (literal)", 38, 269, 1, 0xff000000, 0x98000000},
-	{"11 011 0 00 imm19:19 Rt:5", "prfm (literal)", 38, 270, 0, 0xff000000, 0xd8000000},
-	{"opc:2 011 1 00 imm19:19 Rt:5", "ldr (literal, simd&fp)", 38, 270, 1, 0x3f000000, 0x1c000000},
-	{"any:2 001000 000 Rs:5 o0 any:5 Rn:5 Rt:5", "stxr, stlxr", 39, 271, 3, 0x3fe00000, 0x8000000},
-	{"any:2 001000 010 any:5 o0 any:5 Rn:5 Rt:5", "ldxr, ldaxr", 39, 274, 2, 0x3fe00000, 0x8400000},
-	{"1 any 001000 001 Rs:5 o0 Rt2:5 Rn:5 Rt:5", "stxp, stlxp", 39, 276, 4, 0xbfe00000, 0x88200000},
-	{"1 any 001000 011 any:5 o0 Rt2:5 Rn:5 Rt:5", "ldxp, ldaxp", 39, 280, 3, 0xbfe00000, 0x88600000},
-	{"1 any 001001 000 Rs:5 o0 any:5 Rn:5 Rt:5", "sttxr, stltxr", 40, 283, 3, 0xbfe00000, 0x89000000},
-	{"1 any 001001 010 any:5 o0 any:5 Rn:5 Rt:5", "ldtxr, ldatxr", 40, 286, 2, 0xbfe00000, 0x89400000},
-	{"any:2 001000 100 any:5 o0 any:5 Rn:5 Rt:5", "stlr, stllr", 41, 288, 2, 0x3fe00000, 0x8800000},
-	{"any:2 001000 110 any:5 o0 any:5 Rn:5 Rt:5", "ldar, ldlar", 41, 290, 2, 0x3fe00000, 0x8c00000},
-	{"any:2 001000 1 L 1 Rs:5 o0 11111 Rn:5 Rt:5", "cas", 41, 292, 3, 0x3fa07c00, 0x8a07c00},
-	{"0 any 001000 0 L 1 Rs:5 o0 11111 Rn:5 Rt:5", "casp", 41, 295, 3, 0xbfa07c00, 0x8207c00},
-	{"1 any 001001 1 L 0 Rs:5 o0 11111 Rn:5 Rt:5", "cast", 41, 298, 3, 0xbfa07c00, 0x89807c00},
-	{"0 any 001001 1 L 0 Rs:5 o0 11111 Rn:5 Rt:5", "caspt", 41, 301, 3, 0xbfa07c00, 0x9807c00},
-	{"00 011 o0 01 op1:2 0 Rs:5 op2:4 01 Rn:5 Rd:5", "cpy*, set*, setg*", 42, 304, 4, 0xfb200c00, 0x19000400},
-	{"11011001000 11111 000 any 11 Rn:5 Rt:5", "gcsstr, gcssttr", 43, 308, 2, 0xffffec00, 0xd91f0c00},
-	{"opc:2 101 0 0 any:2 0 imm7:7 Rt2:5 Rn:5 Rt:5", "stp, stnp, stgp, sttp", 44, 310, 4, 0x3e400000, 0x28000000},
-	{"opc:2 101 0 0 any:2 1 imm7:7 Rt2:5 Rn:5 Rt:5", "ldp, ldnp, ldpsw, ldtp", 44, 314, 4, 0x3e400000, 0x28400000},
-	{"opc:2 101 1 0 any:2 0 imm7:7 Rt2:5 Rn:5 Rt:5", "stp, stnp (simd&fp)", 44, 318, 4, 0x3e400000, 0x2c000000},
-	{"opc:2 101 1 0 any:2 1 imm7:7 Rt2:5 Rn:5 Rt:5", "ldp, ldnp (simd&fp)", 44, 322, 4, 0x3e400000, 0x2c400000},
-	{"size:2 111 0 01 00 imm12:12 Rn:5 Rt:5", "str (unsigned immediate)", 45, 326, 2, 0x3fc00000, 0x39000000},
-	{"11 111 0 01 10 imm12:12 Rn:5 Rt:5", "prfm (immediate)", 45, 328, 1, 0xffc00000, 0xf9800000},
-	{"size:2 111 0 01 opc:2 imm12:12 Rn:5 Rt:5", "ldr (unsigned immediate)", 45, 329, 2, 0x3f000000, 0x39000000},
-	{"size:2 111 0 00 00 0 imm9:9 any:2 Rn:5 Rt:5", "str (other immediates)", 45, 331, 3, 0x3fe00000, 0x38000000},
-	{"size:2 111 0 00 opc:2 0 imm9:9 any:2 Rn:5 Rt:5", "ldr, prfum (other immediates)", 45, 334, 3, 0x3f200000, 0x38000000},
-	{"size:2 111 0 00 00 1 Rm:5 option:3 S 10 Rn:5 Rt:5", "str (register)", 45, 337, 3, 0x3fe00c00, 0x38200800},
-	{"size:2 111 0 00 opc:2 1 Rm:5 option:3 S 10 Rn:5 Rt:5", "ldr, prfm, rprfm (register)", 45, 340, 4, 0x3f200c00, 0x38200800},
-	{"size:2 111 0 00 any:2 1 Rs:5 any:4 00 Rn:5 Rt:5", "atomics (ldadd, swp, ldapr, ld64b, st64bv, rcw)", 45, 344, 4, 0x3f200c00, 0x38200000},
-	{"size:2 111 0 00 any:2 1 any:9 any 1 Rn:5 Rt:5", "ldraa, ldrab", 45, 348, 3, 0x3f200400, 0x38200400},
-	{"size:2 111 1 0 any:15 Rn:5 Rt:5", "ldr, str (simd&fp)", 45, 351, 5, 0x3e000000, 0x3c000000},
-	{"0 Q 001100 any:14 Rn:5 Rt:5", "ld1 to st4, multiple structures", 46, 356, 5, 0xbf000000, 0xc000000},
-	{"0 Q 001101 any:14 Rn:5 Rt:5", "ld1 to st4, single structure", 46, 361, 5, 0xbf000000, 0xd000000},
-	{"any:4 1 any 0 any:25", "loads and stores of other classes", 46, 366, 7, 0xa000000, 0x8000000},
-	{"00000100 00 1 00000 101111 Zn:5 Zd:5", "movprfx", 47, 373, 2, 0xfffffc00, 0x420bc00},
-	{"00000100 size:2 010 00 M 001 Pg:3 Zn:5 Zd:5", "movprfx (predicated)", 47, 375, 3, 0xff3ee000, 0x4102000},
-	{"any 0 S 11110 ptype:2 1 any:2 any:3 000000 Rn:5 Rd:5", "fcvt*, scvtf, ucvtf, fmov (general)", 48, 378, 6, 0x5f20fc00, 0x1e200000},
-	{"any 0 S 11110 ptype:2 0 any:2 any:3 any:6 Rn:5 Rd:5", "fcvtz*, scvtf, ucvtf (fixed point)", 48, 384, 6, 0x5f200000, 0x1e000000},
-	{"any 0 0 11110 any:2 1 any:5 any:4 01 any:10", "fccmp, fccmpe", 48, 390, 4, 0x7f200c00, 0x1e200400},
-	{"any 0 0 11110 any:2 1 any:5 any:4 11 any:10", "fcsel", 48, 394, 4, 0x7f200c00, 0x1e200c00},
-	{"any 0 0 11110 any:2 1 any:5 any:4 10 any:10", "fadd to fnmul", 48, 398, 4, 0x7f200c00, 0x1e200800},
-	{"any 0 0 11110 any:2 1 any:5 any:2 1000 any:10", "fcmp, fcmpe", 48, 402, 4, 0x7f203c00, 0x1e202000},
-	{"any 0 0 11110 any:2 1 any:8 any 00 any:10", "floating point, one source and immediate", 48, 406, 4, 0x7f200c00, 0x1e200000},
-	{"any 0 0 11111 any:24", "fmadd, fmsub, fnmadd, fnmsub", 48, 410, 4, 0x7f000000, 0x1f000000},
-	{"0 any:2 01110000 imm5:5 0 any:4 1 Rn:5 Rd:5", "dup, smov, umov, ins (general)", 49, 414, 4, 0x9fe08400, 0xe000400},
-	{"any:4 111 any:25", "floating point and advanced simd", 49, 418, 4, 0xe000000, 0xe000000},
-	{"any:3 0010 any:25", "sve", 50, 422, 14, 0x1e000000, 0x4000000},
-	{"1 any:2 0000 any:25", "sme", 51, 436, 11, 0x9e000000, 0x80000000},
+	{"1101010100000 011 0100 0 any:3 011 11111", "smstart, smstop", 19, 76, 5, 0xfffff8ff, 0xd503407f},
+	{"1101010100000 000 0100 any:4 011 11111", "msr uao", 20, 81, 1, 0xfffff0ff, 0xd500407f},
+	{"1101010100000 000 0100 any:4 100 11111", "msr pan", 20, 82, 1, 0xfffff0ff, 0xd500409f},
+	{"1101010100000 000 0100 any:4 101 11111", "msr spsel", 20, 83, 1, 0xfffff0ff, 0xd50040bf},
+	{"1101010100000 001 0100 000 any 000 11111", "msr allint", 20, 84, 1, 0xfffffeff, 0xd501401f},
+	{"1101010100000 001 0100 001 any 000 11111", "msr pm", 20, 85, 1, 0xfffffeff, 0xd501421f},
+	{"1101010100000 011 0100 any:4 110 11111", "msr daifset", 20, 86, 1, 0xfffff0ff, 0xd50340df},
+	{"1101010100000 011 0100 any:4 111 11111", "msr daifclr", 20, 87, 1, 0xfffff0ff, 0xd50340ff},
+	{"1101010100 0 01 011 0111 0111 000 Rt:5", "gcspushm", 21, 88, 2, 0xffffffe0, 0xd50b7700},
+	{"1101010100 1 01 011 0111 0111 001 Rt:5", "gcspopm", 21, 90, 2, 0xffffffe0, 0xd52b7720},
+	{"1101010100 0 01 011 0111 0111 010 Rt:5", "gcsss1", 21, 92, 2, 0xffffffe0, 0xd50b7740},
+	{"1101010100 1 01 011 0111 0111 011 Rt:5", "gcsss2", 21, 94, 2, 0xffffffe0, 0xd52b7760},
+	{"1101010100 0 01 000 0111 0111 1 any:2 11111", "gcspushx, gcspopx, gcspopcx", 21, 96, 2, 0xffffff9f, 0xd508779f},
+	{"1101010100 0 01 011 0111 any:4 any:3 Rt:5", "sys #3, c7 (dc, ic, cfp, dvp, cpp, cosp)", 22, 98, 1, 0xfffff000, 0xd50b7000},
+	{"1101010100 0 01 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "sys", 23, 99, 2, 0xfff80000, 0xd5080000},
+	{"1101010100 1 01 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "sysl", 23, 101, 2, 0xfff80000, 0xd5280000},
+	{"1101010100 1 11 011 0100 0010 000 Rt:5", "mrs nzcv", 24, 103, 2, 0xffffffe0, 0xd53b4200},
+	{"1101010100 0 11 011 0100 0010 000 Rt:5", "msr nzcv", 24, 105, 2, 0xffffffe0, 0xd51b4200},
+	{"1101010100 1 11 011 0100 0100 000 Rt:5", "mrs fpcr", 24, 107, 2, 0xffffffe0, 0xd53b4400},
+	{"1101010100 0 11 011 0100 0100 000 Rt:5", "msr fpcr", 24, 109, 2, 0xffffffe0, 0xd51b4400},
+	{"1101010100 1 11 011 0100 0100 001 Rt:5", "mrs fpsr", 24, 111, 2, 0xffffffe0, 0xd53b4420},
+	{"1101010100 0 11 011 0100 0100 001 Rt:5", "msr fpsr", 24, 113, 2, 0xffffffe0, 0xd51b4420},
+	{"1101010100 1 11 011 1101 0000 010 Rt:5", "mrs tpidr_el0", 24, 115, 2, 0xffffffe0, 0xd53bd040},
+	{"1101010100 0 11 011 1101 0000 010 Rt:5", "msr tpidr_el0", 24, 117, 2, 0xffffffe0, 0xd51bd040},
+	{"1101010100 1 11 011 1101 0000 011 Rt:5", "mrs tpidrro_el0", 24, 119, 2, 0xffffffe0, 0xd53bd060},
+	{"1101010100 1 11 011 0010 0101 001 Rt:5", "mrs gcspr_el0", 24, 121, 2, 0xffffffe0, 0xd53b2520},
+	{"1101010100 0 11 011 0010 0101 001 Rt:5", "msr gcspr_el0", 24, 123, 2, 0xffffffe0, 0xd51b2520},
+	{"1101010100 1 11 011 0100 0010 010 Rt:5", "mrs svcr", 25, 125, 2, 0xffffffe0, 0xd53b4240},
+	{"1101010100 0 11 011 0100 0010 010 Rt:5", "msr svcr", 25, 127, 6, 0xffffffe0, 0xd51b4240},
+	{"1101010100 1 11 011 0010 0100 00 any Rt:5", "mrs rndr, rndrrs", 26, 133, 2, 0xffffffc0, 0xd53b2400},
+	{"1101010100 1 11 011 0100 0010 001 Rt:5", "mrs daif", 27, 135, 2, 0xffffffe0, 0xd53b4220},
+	{"1101010100 0 11 011 0100 0010 001 Rt:5", "msr daif", 27, 137, 2, 0xffffffe0, 0xd51b4220},
+	{"1101010100 1 11 000 0100 0011 000 Rt:5", "mrs allint", 27, 139, 2, 0xffffffe0, 0xd5384300},
+	{"1101010100 0 11 000 0100 0011 000 Rt:5", "msr allint", 27, 141, 2, 0xffffffe0, 0xd5184300},
+	{"1101010100 1 11 000 0100 0110 000 Rt:5", "mrs icc_pmr_el1", 27, 143, 2, 0xffffffe0, 0xd5384600},
+	{"1101010100 0 11 000 0100 0110 000 Rt:5", "msr icc_pmr_el1", 27, 145, 2, 0xffffffe0, 0xd5184600},
+	{"1101010100 1 11 000 0100 0010 000 Rt:5", "mrs spsel", 27, 147, 2, 0xffffffe0, 0xd5384200},
+	{"1101010100 0 11 000 0100 0010 000 Rt:5", "msr spsel", 27, 149, 2, 0xffffffe0, 0xd5184200},
+	{"1101010100 any 11 011 0100 0101 00 any Rt:5", "mrs, msr dspsr_el0, dlr_el0", 28, 151, 3, 0xffdfffc0, 0xd51b4500},
+	{"1101010100 1 1 o0 011 CRn:4 CRm:4 op2:3 Rt:5", "mrs of el0", 29, 154, 2, 0xfff70000, 0xd5330000},
+	{"1101010100 0 1 o0 011 CRn:4 CRm:4 op2:3 Rt:5", "msr of el0", 29, 156, 2, 0xfff70000, 0xd5130000},
+	{"1101010100 1 1 o0 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "mrs", 30, 158, 2, 0xfff00000, 0xd5300000},
+	{"1101010100 0 1 o0 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "msr", 30, 160, 2, 0xfff00000, 0xd5100000},
+	{"1101010101 1 1 o0 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "mrrs", 31, 162, 2, 0xfff00000, 0xd5700000},
+	{"1101010101 0 1 o0 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "msrr", 31, 164, 2, 0xfff00000, 0xd5500000},
+	{"1101010101 0 01 op1:3 CRn:4 CRm:4 op2:3 Rt:5", "sysp", 31, 166, 2, 0xfff80000, 0xd5480000},
+	{"0 immlo:2 10000 immhi:19 Rd:5", "adr", 32, 168, 1, 0x9f000000, 0x10000000},
+	{"1 immlo:2 10000 immhi:19 Rd:5", "adrp", 32, 169, 1, 0x9f000000, 0x90000000},
+	{"1 11 100111 0 M imm16:16 11111", "autiasppc, autibsppc", 33, 170, 2, 0xffc0001f, 0xf380001f},
+	{"sf op 0 100010 sh imm12:12 Rn:5 Rd:5", "add, sub (immediate)", 34, 172, 2, 0x3f800000, 0x11000000},
+	{"sf op 1 100010 sh imm12:12 Rn:5 Rd:5", "adds, subs (immediate)", 34, 174, 3, 0x3f800000, 0x31000000},
+	{"sf op S 100011 0 any:12 Rn:5 Rd:5", "addg, subg", 34, 177, 2, 0x1fc00000, 0x11800000},
+	{"sf op S 100011 1 any:12 Rn:5 Rd:5", "max, min (immediate)", 34, 179, 2, 0x1fc00000, 0x11c00000},
+	{"sf 11 100100 N any:12 Rn:5 Rd:5", "ands (immediate)", 34, 181, 3, 0x7f800000, 0x72000000},
+	{"sf opc:2 100100 N any:12 Rn:5 Rd:5", "and, orr, eor (immediate)", 34, 184, 2, 0x1f800000, 0x12000000},
+	{"sf 11 100101 hw:2 imm16:16 Rd:5", "movk", 34, 186, 1, 0x7f800000, 0x72800000},
+	{"sf opc:2 100101 hw:2 imm16:16 Rd:5", "movn, movz", 34, 187, 1, 0x1f800000, 0x12800000},
+	{"sf 01 100110 N any:12 Rn:5 Rd:5", "bfm", 34, 188, 2, 0x7f800000, 0x33000000},
+	{"sf opc:2 100110 N any:12 Rn:5 Rd:5", "sbfm, ubfm", 34, 190, 2, 0x1f800000, 0x13000000},
+	{"sf opc:2 100111 any:2 Rm:5 any:6 Rn:5 Rd:5", "extr", 34, 192, 3, 0x1f800000, 0x13800000},
+	{"1101101011 000001 10000 B 11111 11110", "pacnbiasppc, pacnbibsppc", 35, 195, 2, 0xfffffbff, 0xdac183fe},
+	{"1101101011 000001 10100 B 11111 11110", "paciasppc, pacibsppc", 35, 197, 2, 0xfffffbff, 0xdac1a3fe},
+	{"1101101011 000001 10001 B 11111 11110", "pacia171615, pacib171615", 36, 199, 3, 0xfffffbff, 0xdac18bfe},
+	{"1101101011 000001 10111 B 11111 11110", "autia171615, autib171615", 36, 202, 3, 0xfffffbff, 0xdac1bbfe},
+	{"1101101011 000001 10010 B Rn:5 11110", "autiasppcr, autibsppcr", 36, 205, 3, 0xfffff81f, 0xdac1901e},
+	{"1 1 0 11010110 00001 000 op:3 Rn:5 Rd:5", "pacia, pacib, pacda, pacdb, autia, autib, autda, autdb", 37, 208, 2, 0xffffe000, 0xdac10000},
+	{"1 1 0 11010110 00001 001 op:3 11111 Rd:5", "paciza to autdzb", 37, 210, 1, 0xffffe3e0, 0xdac123e0},
+	{"1 1 0 11010110 00001 01000 D 11111 Rd:5", "xpaci, xpacd", 37, 211, 1, 0xfffffbe0, 0xdac143e0},
+	{"sf 1 0 11010110 00000 0000 op:2 Rn:5 Rd:5", "rbit, rev16, rev32, rev", 37, 212, 2, 0x7ffff000, 0x5ac00000},
+	{"sf 1 0 11010110 00000 0001 op:2 Rn:5 Rd:5", "clz, cls, ctz, cnt", 37, 214, 2, 0x7ffff000, 0x5ac01000},
+	{"sf 1 0 11010110 00000 001000 Rn:5 Rd:5", "abs", 37, 216, 2, 0x7ffffc00, 0x5ac02000},
+	{"1 0 1 11010110 Rm:5 000000 Rn:5 Rd:5", "subps", 38, 218, 4, 0xffe0fc00, 0xbac00000},
+	{"1 0 0 11010110 Rm:5 000100 Rn:5 Rd:5", "irg", 38, 222, 4, 0xffe0fc00, 0x9ac01000},
+	{"sf 0 S 11010110 Rm:5 any:6 Rn:5 Rd:5", "two sources (udiv, lslv, crc32, pacga, subp, gmi, min, max)", 38, 226, 3, 0x5fe00000, 0x1ac00000},
+	{"sf 11 01010 shift:2 N Rm:5 imm6:6 Rn:5 Rd:5", "ands, bics (shifted register)", 38, 229, 4, 0x7f000000, 0x6a000000},
+	{"sf opc:2 01010 shift:2 N Rm:5 imm6:6 Rn:5 Rd:5", "and, orr, eor (shifted register)", 38, 233, 3, 0x1f000000, 0xa000000},
+	{"sf op 0 01011 shift:2 0 Rm:5 imm6:6 Rn:5 Rd:5", "add, sub (shifted register)", 38, 236, 3, 0x3f200000, 0xb000000},
+	{"sf op 1 01011 shift:2 0 Rm:5 imm6:6 Rn:5 Rd:5", "adds, subs (shifted register)", 38, 239, 4, 0x3f200000, 0x2b000000},
+	{"sf op 0 01011 opt:2 1 Rm:5 option:3 imm3:3 Rn:5 Rd:5", "add, sub (extended register)", 38, 243, 3, 0x3f200000, 0xb200000},
+	{"sf op 1 01011 opt:2 1 Rm:5 option:3 imm3:3 Rn:5 Rd:5", "adds, subs (extended register)", 38, 246, 4, 0x3f200000, 0x2b200000},
+	{"sf op 0 11010000 Rm:5 000000 Rn:5 Rd:5", "adc, sbc", 38, 250, 4, 0x3fe0fc00, 0x1a000000},
+	{"sf op 1 11010000 Rm:5 000000 Rn:5 Rd:5", "adcs, sbcs", 38, 254, 4, 0x3fe0fc00, 0x3a000000},
+	{"sf op S 11010000 Rm:5 001 any:3 Rn:5 Rd:5", "addpt, subpt", 38, 258, 3, 0x1fe0e000, 0x1a002000},
+	{"sf op S 11010000 any:5 any:6 Rn:5 any:5", "rmif, setf8, setf16", 38, 261, 3, 0x1fe00000, 0x1a000000},
+	{"sf op S 11010010 Rm:5 cond:4 0 any Rn:5 any nzcv:4", "ccmn, ccmp (register)", 38, 264, 3, 0x1fe00800, 0x1a400000},
+	{"sf op S 11010010 imm5:5 cond:4 1 any Rn:5 any nzcv:4", "ccmn, ccmp (immediate)", 38, 267, 2, 0x1fe00800, 0x1a400800},
+	{"sf op S 11010100 Rm:5 cond:4 any:2 Rn:5 Rd:5", "csel, csinc, csinv, csneg", 38, 269, 4, 0x1fe00000, 0x1a800000},
+	{"sf any:2 11011 op31:3 Rm:5 o0 Ra:5 Rn:5 Rd:5", "madd, msub, smaddl, umulh, maddpt", 38, 273, 4, 0x1f000000, 0x1b000000},
+	{"0 B 011 0 00 imm19:19 Rt:5", "ldr (literal)", 39, 277, 1, 0xbf000000, 0x18000000},
+	{"10 011 0 00 imm19:19 Rt:5", "ldrsw (literal)", 39, 278, 1, 0xff000000, 0x98000000},
+	{"11 011 0 00 imm19:19 Rt:5", "prfm (literal)", 39, 279, 0, 0xff000000, 0xd8000000},
+	{"opc:2 011 1 00 imm19:19 Rt:5", "ldr (literal, simd&fp)", 39, 279, 1, 0x3f000000, 0x1c000000},
+	{"any:2 001000 000 Rs:5 o0 any:5 Rn:5 Rt:5", "stxr, stlxr", 40, 280, 3, 0x3fe00000, 0x8000000},
+	{"any:2 001000 010 any:5 o0 any:5 Rn:5 Rt:5", "ldxr, ldaxr", 40, 283, 2, 0x3fe00000, 0x8400000},
+	{"1 any 001000 001 Rs:5 o0 Rt2:5 Rn:5 Rt:5", "stxp, stlxp", 40, 285, 4, 0xbfe00000, 0x88200000},
+	{"1 any 001000 011 any:5 o0 Rt2:5 Rn:5 Rt:5", "ldxp, ldaxp", 40, 289, 3, 0xbfe00000, 0x88600000},
+	{"1 any 001001 000 Rs:5 o0 any:5 Rn:5 Rt:5", "sttxr, stltxr", 41, 292, 3, 0xbfe00000, 0x89000000},
+	{"1 any 001001 010 any:5 o0 any:5 Rn:5 Rt:5", "ldtxr, ldatxr", 41, 295, 2, 0xbfe00000, 0x89400000},
+	{"any:2 001000 100 any:5 o0 any:5 Rn:5 Rt:5", "stlr, stllr", 42, 297, 2, 0x3fe00000, 0x8800000},
+	{"any:2 001000 110 any:5 o0 any:5 Rn:5 Rt:5", "ldar, ldlar", 42, 299, 2, 0x3fe00000, 0x8c00000},
+	{"any:2 001000 1 L 1 Rs:5 o0 11111 Rn:5 Rt:5", "cas", 42, 301, 3, 0x3fa07c00, 0x8a07c00},
+	{"0 any 001000 0 L 1 Rs:5 o0 11111 Rn:5 Rt:5", "casp", 42, 304, 3, 0xbfa07c00, 0x8207c00},
+	{"1 any 001001 1 L 0 Rs:5 o0 11111 Rn:5 Rt:5", "cast", 42, 307, 3, 0xbfa07c00, 0x89807c00},
+	{"0 any 001001 1 L 0 Rs:5 o0 11111 Rn:5 Rt:5", "caspt", 42, 310, 3, 0xbfa07c00, 0x9807c00},
+	{"00 011 o0 01 op1:2 0 Rs:5 op2:4 01 Rn:5 Rd:5", "cpy*, set*, setg*", 43, 313, 4, 0xfb200c00, 0x19000400},
+	{"11011001000 11111 000 any 11 Rn:5 Rt:5", "gcsstr, gcssttr", 44, 317, 2, 0xffffec00, 0xd91f0c00},
+	{"opc:2 101 0 0 any:2 0 imm7:7 Rt2:5 Rn:5 Rt:5", "stp, stnp, stgp, sttp", 45, 319, 4, 0x3e400000, 0x28000000},
+	{"opc:2 101 0 0 any:2 1 imm7:7 Rt2:5 Rn:5 Rt:5", "ldp, ldnp, ldpsw, ldtp", 45, 323, 4, 0x3e400000, 0x28400000},
+	{"opc:2 101 1 0 any:2 0 imm7:7 Rt2:5 Rn:5 Rt:5", "stp, stnp (simd&fp)", 45, 327, 4, 0x3e400000, 0x2c000000},
+	{"opc:2 101 1 0 any:2 1 imm7:7 Rt2:5 Rn:5 Rt:5", "ldp, ldnp (simd&fp)", 45, 331, 4, 0x3e400000, 0x2c400000},
+	{"size:2 111 0 01 00 imm12:12 Rn:5 Rt:5", "str (unsigned immediate)", 46, 335, 2, 0x3fc00000, 0x39000000},
+	{"11 111 0 01 10 imm12:12 Rn:5 Rt:5", "prfm (immediate)", 46, 337, 1, 0xffc00000, 0xf9800000},
+	{"size:2 111 0 01 opc:2 imm12:12 Rn:5 Rt:5", "ldr (unsigned immediate)", 46, 338, 2, 0x3f000000, 0x39000000},
+	{"size:2 111 0 00 00 0 imm9:9 any:2 Rn:5 Rt:5", "str (other immediates)", 46, 340, 3, 0x3fe00000, 0x38000000},
+	{"size:2 111 0 00 opc:2 0 imm9:9 any:2 Rn:5 Rt:5", "ldr, prfum (other immediates)", 46, 343, 3, 0x3f200000, 0x38000000},
+	{"size:2 111 0 00 00 1 Rm:5 option:3 S 10 Rn:5 Rt:5", "str (register)", 46, 346, 3, 0x3fe00c00, 0x38200800},
+	{"size:2 111 0 00 opc:2 1 Rm:5 option:3 S 10 Rn:5 Rt:5", "ldr, prfm, rprfm (register)", 46, 349, 4, 0x3f200c00, 0x38200800},
+	{"size:2 111 0 00 any:2 1 Rs:5 any:4 00 Rn:5 Rt:5", "atomics (ldadd, swp, ldapr, ld64b, st64bv, rcw)", 46, 353, 4, 0x3f200c00, 0x38200000},
+	{"size:2 111 0 00 any:2 1 any:9 any 1 Rn:5 Rt:5", "ldraa, ldrab", 46, 357, 3, 0x3f200400, 0x38200400},
+	{"size:2 111 1 0 any:15 Rn:5 Rt:5", "ldr, str (simd&fp)", 46, 360, 5, 0x3e000000, 0x3c000000},
+	{"0 Q 001100 any:14 Rn:5 Rt:5", "ld1 to st4, multiple structures", 47, 365, 5, 0xbf000000, 0xc000000},
+	{"0 Q 001101 any:14 Rn:5 Rt:5", "ld1 to st4, single structure", 47, 370, 5, 0xbf000000, 0xd000000},
+	{"any:4 1 any 0 any:25", "loads and stores of other classes", 47, 375, 7, 0xa000000, 0x8000000},
+	{"00000100 00 1 00000 101111 Zn:5 Zd:5", "movprfx", 48, 382, 2, 0xfffffc00, 0x420bc00},
+	{"00000100 size:2 010 00 M 001 Pg:3 Zn:5 Zd:5", "movprfx (predicated)", 48, 384, 3, 0xff3ee000, 0x4102000},
+	{"0 0 0 11110 01 1 11 110 000000 Rn:5 Rd:5", "fjcvtzs", 49, 387, 5, 0xfffffc00, 0x1e7e0000},
+	{"any 0 S 11110 ptype:2 1 any:2 any:3 000000 Rn:5 Rd:5", "fcvt*, scvtf, ucvtf, fmov (general)", 50, 392, 6, 0x5f20fc00, 0x1e200000},
+	{"any 0 S 11110 ptype:2 0 any:2 any:3 any:6 Rn:5 Rd:5", "fcvtz*, scvtf, ucvtf (fixed point)", 50, 398, 6, 0x5f200000, 0x1e000000},
+	{"any 0 0 11110 any:2 1 any:5 any:4 01 any:10", "fccmp, fccmpe", 50, 404, 4, 0x7f200c00, 0x1e200400},
+	{"any 0 0 11110 any:2 1 any:5 any:4 11 any:10", "fcsel", 50, 408, 4, 0x7f200c00, 0x1e200c00},
+	{"any 0 0 11110 any:2 1 any:5 any:4 10 any:10", "fadd to fnmul", 50, 412, 4, 0x7f200c00, 0x1e200800},
+	{"any 0 0 11110 any:2 1 any:5 any:2 1000 any:10", "fcmp, fcmpe", 50, 416, 4, 0x7f203c00, 0x1e202000},
+	{"any 0 0 11110 any:2 1 any:8 any 00 any:10", "floating point, one source and immediate", 50, 420, 4, 0x7f200c00, 0x1e200000},
+	{"any 0 0 11111 any:24", "fmadd, fmsub, fnmadd, fnmsub", 50, 424, 4, 0x7f000000, 0x1f000000},
+	{"0 any:2 01110000 imm5:5 0 any:4 1 Rn:5 Rd:5", "dup, smov, umov, ins (general)", 51, 428, 4, 0x9fe08400, 0xe000400},
+	{"any:4 111 any:25", "floating point and advanced simd", 51, 432, 4, 0xe000000, 0xe000000},
+	{"any:3 0010 any:25", "sve", 52, 436, 14, 0x1e000000, 0x4000000},
+	{"1 any:2 0000 any:25", "sme", 53, 450, 11, 0x9e000000, 0x80000000},
 }
 
 var rowSources = [...]string{
@@ -449,6 +455,7 @@ var rowSources = [...]string{
 	"Arm DDI 0487, C5.3 to C5.5, cache maintenance, prediction restriction and translation that user code may use",
 	"Arm DDI 0487, C5.1.3 and C5.3 to C5.5, SYS and SYSL: DC, IC, AT, TLBI, BRB, TRCIT and what implementations define",
 	"Arm DDI 0487, C5.2, NZCV, FPCR, FPSR, TPIDR_EL0, TPIDRRO_EL0, GCSPR_EL0",
+	"Arm DDI 0487, C5.2, SVCR: entering and leaving streaming mode clears the vectors, and sets FPSR",
 	"Arm DDI 0487, C5.2, RNDR, RNDRRS (FEAT_RNG)",
 	"Arm DDI 0487, C5.2, DAIF, ALLINT, ICC_PMR_EL1, SPSel: what masks exceptions and chooses the stack pointer",
 	"Arm DDI 0487, C5.2, DSPSR_EL0 and DLR_EL0, which hold pc, in debug state",
@@ -472,6 +479,7 @@ var rowSources = [...]string{
 	"Arm DDI 0487, C4.1.94, load/store register",
 	"Arm DDI 0487, C4.1.94, the other classes of the group: RCpc with offset, memory tags, SIMD structures, 128-bit atomics",
 	"Arm DDI 0487, C8.2, MOVPRFX (unpredicated), MOVPRFX (predicated): the next instruction is one with it",
+	"Arm DDI 0487, C6.2, FJCVTZS (FEAT_JSCVT), which sets the flags",
 	"Arm DDI 0487, C4.1.96, conversions between floating point and general registers or fixed point",
 	"Arm DDI 0487, C4.1.96, Data Processing -- Scalar Floating-Point and Advanced SIMD",
 	"Arm DDI 0487, C4.1, SVE encodings",
@@ -485,38 +493,39 @@ var operands = [...]uint32{
 	0x860000, 0x800002, 0x14, 0x17, 0x800003, 0x1f, 0x2f0003, 0x17, 0x14, 0x17, 0x14, 0x1e0000,
 	0x1e0003, 0x1f0000, 0x1e0000, 0x1e0003, 0x1e0000, 0x1e0003, 0x1f0000, 0x1e0000, 0x1e0003, 0x110000, 0x110003, 0x100000,
 	0x110000, 0x110003, 0x100000, 0x1e0000, 0x1e0003, 0x4, 0x100000, 0x100003, 0x5, 0x5, 0x800002, 0x800002,
-	0x800002, 0x860003, 0x860003, 0x860003, 0x850003, 0x1b, 0x1f, 0x2f0003, 0x860003, 0x860003, 0x1f0003, 0x860003,
-	0x860003, 0x860003, 0x860003, 0x4, 0x840002, 0x5, 0x840002, 0x4, 0x840002, 0x5, 0x840002, 0x840002,
-	0x860000, 0x4, 0x4, 0x860003, 0x5, 0x860000, 0x5, 0x800000, 0x4, 0x800001, 0x5, 0x820000,
-	0x4, 0x820001, 0x5, 0x830000, 0x4, 0x830001, 0x5, 0x240000, 0x4, 0x240001, 0x5, 0x230000,
-	0x5, 0x840000, 0x4, 0x840001, 0x5, 0x800001, 0x5, 0x860000, 0x4, 0x860003, 0x5, 0x860000,
-	0x4, 0x860003, 0x5, 0x860000, 0x4, 0x860003, 0x5, 0x860000, 0x4, 0x1f0003, 0x7, 0x4,
-	0x860003, 0x5, 0x860000, 0x4, 0x860003, 0x5, 0x860000, 0x4, 0x860003, 0xd, 0x860000, 0xc,
-	0x860003, 0xc, 0x860003, 0x5, 0x5, 0x1e0002, 0x1f0000, 0x508, 0x9, 0x508, 0x5, 0x800001,
-	0x508, 0x9, 0x504, 0x5, 0x504, 0x5, 0x800001, 0x504, 0x9, 0x6, 0x5, 0x504,
-	0x6, 0x504, 0x5, 0x504, 0x1004, 0x5, 0x1e0002, 0x1f0000, 0x1e0002, 0x1f0000, 0x110002, 0x100000,
-	0xf0000, 0x110002, 0x100000, 0xf0000, 0x1e0002, 0x1f0000, 0x504, 0x6, 0x508, 0x6, 0x6, 0x504,
-	0x5, 0x504, 0x5, 0x504, 0x5, 0x508, 0x1008, 0x5, 0x800001, 0x508, 0x1004, 0x9,
-	0x860000, 0x508, 0x1008, 0x5, 0x504, 0x1004, 0x5, 0x800001, 0x504, 0x1004, 0x5, 0x504,
-	0x1004, 0x5, 0x504, 0x1004, 0x5, 0x800001, 0x508, 0x1004, 0x9, 0x508, 0x1004, 0x5,
-	0x800001, 0x504, 0x1004, 0x800000, 0x5, 0x504, 0x1004, 0x800002, 0x5, 0x508, 0x1004, 0x9,
-	0x504, 0x800000, 0x800003, 0x504, 0x1004, 0x800002, 0x504, 0x800002, 0x504, 0x1004, 0x800000, 0x5,
-	0x504, 0x1004, 0xa04, 0x5, 0x5, 0x5, 0x11, 0x508, 0x4, 0x1005, 0x508, 0x5,
-	0x508, 0x4, 0xa04, 0x1005, 0x508, 0x5, 0xa05, 0x508, 0x4, 0x1005, 0x508, 0x5,
-	0x508, 0x4, 0x508, 0x5, 0x508, 0x4, 0x1006, 0x508, 0xc, 0x100e, 0x508, 0x4,
-	0x1006, 0x508, 0xc, 0x100e, 0x6, 0x506, 0x1006, 0x800003, 0x508, 0x4, 0x50b, 0x508,
-	0x4, 0xa04, 0x50b, 0x508, 0x5, 0xa05, 0x50b, 0x508, 0x10, 0xa10, 0x50b, 0x508,
-	0x11, 0xa11, 0x508, 0x4, 0x508, 0x508, 0x5, 0x50b, 0x508, 0x4, 0x50b, 0x508,
-	0x7, 0x508, 0x1004, 0x4, 0x508, 0x1004, 0x4, 0x7, 0x508, 0x14, 0x17, 0x800003,
-	0x50b, 0x508, 0x5, 0x50b, 0x508, 0x14, 0x10, 0x13, 0x50b, 0x508, 0x14, 0x18,
-	0x1b, 0x50b, 0x508, 0x14, 0x18, 0x1b, 0x14, 0x17, 0x1f0000, 0x1f0003, 0x18, 0x1b,
-	0x800003, 0x1b, 0x18, 0x1b, 0x18, 0x1c, 0x504, 0x7, 0x510, 0x13, 0x820000, 0x830003,
-	0x504, 0x7, 0x510, 0x13, 0x820000, 0x830003, 0x18, 0x800002, 0x820000, 0x830003, 0x18, 0x1b,
-	0x800000, 0x820000, 0x18, 0x1b, 0x820000, 0x830003, 0x18, 0x800001, 0x820000, 0x830003, 0x18, 0x1b,
-	0x820000, 0x830003, 0x18, 0x1b, 0x820000, 0x830003, 0x504, 0x7, 0x18, 0x1b, 0x18, 0x1b,
-	0x820000, 0x830003, 0x14, 0x17, 0x1f0000, 0x1f0003, 0x18, 0x1b, 0x1c, 0x1f, 0x2f0000, 0x2f0003,
-	0x800003, 0x820000, 0x830003, 0x850000, 0x14, 0x17, 0x1f0000, 0x18, 0x1b, 0x1c, 0x1f, 0x850000,
-	0x850003, 0x820000, 0x830003,
+	0x800002, 0x860003, 0x860003, 0x860003, 0x850003, 0x1b, 0x1f, 0x2f0003, 0x830003, 0x860003, 0x860003, 0x1f0003,
+	0x860003, 0x860003, 0x860003, 0x860003, 0x4, 0x840002, 0x5, 0x840002, 0x4, 0x840002, 0x5, 0x840002,
+	0x840002, 0x860000, 0x4, 0x4, 0x860003, 0x5, 0x860000, 0x5, 0x800000, 0x4, 0x800001, 0x5,
+	0x820000, 0x4, 0x820001, 0x5, 0x830000, 0x4, 0x830001, 0x5, 0x240000, 0x4, 0x240001, 0x5,
+	0x230000, 0x5, 0x840000, 0x4, 0x840001, 0x5, 0x850000, 0x4, 0x850003, 0x1b, 0x1f, 0x2f0003,
+	0x830003, 0x5, 0x800001, 0x5, 0x860000, 0x4, 0x860003, 0x5, 0x860000, 0x4, 0x860003, 0x5,
+	0x860000, 0x4, 0x860003, 0x5, 0x860000, 0x4, 0x1f0003, 0x7, 0x4, 0x860003, 0x5, 0x860000,
+	0x4, 0x860003, 0x5, 0x860000, 0x4, 0x860003, 0xd, 0x860000, 0xc, 0x860003, 0xc, 0x860003,
+	0x5, 0x5, 0x1e0002, 0x1f0000, 0x508, 0x9, 0x508, 0x5, 0x800001, 0x508, 0x9, 0x504,
+	0x5, 0x504, 0x5, 0x800001, 0x504, 0x9, 0x6, 0x5, 0x504, 0x6, 0x504, 0x5,
+	0x504, 0x1004, 0x5, 0x1e0002, 0x1f0000, 0x1e0002, 0x1f0000, 0x110002, 0x100000, 0xf0000, 0x110002, 0x100000,
+	0xf0000, 0x1e0002, 0x1f0000, 0x504, 0x6, 0x508, 0x6, 0x6, 0x504, 0x5, 0x504, 0x5,
+	0x504, 0x5, 0x508, 0x1008, 0x5, 0x800001, 0x508, 0x1004, 0x9, 0x860000, 0x508, 0x1008,
+	0x5, 0x504, 0x1004, 0x5, 0x800001, 0x504, 0x1004, 0x5, 0x504, 0x1004, 0x5, 0x504,
+	0x1004, 0x5, 0x800001, 0x508, 0x1004, 0x9, 0x508, 0x1004, 0x5, 0x800001, 0x504, 0x1004,
+	0x800000, 0x5, 0x504, 0x1004, 0x800002, 0x5, 0x508, 0x1004, 0x9, 0x504, 0x800000, 0x800003,
+	0x504, 0x1004, 0x800002, 0x504, 0x800002, 0x504, 0x1004, 0x800000, 0x5, 0x504, 0x1004, 0xa04,
+	0x5, 0x5, 0x5, 0x11, 0x508, 0x4, 0x1005, 0x508, 0x5, 0x508, 0x4, 0xa04,
+	0x1005, 0x508, 0x5, 0xa05, 0x508, 0x4, 0x1005, 0x508, 0x5, 0x508, 0x4, 0x508,
+	0x5, 0x508, 0x4, 0x1006, 0x508, 0xc, 0x100e, 0x508, 0x4, 0x1006, 0x508, 0xc,
+	0x100e, 0x6, 0x506, 0x1006, 0x800003, 0x508, 0x4, 0x50b, 0x508, 0x4, 0xa04, 0x50b,
+	0x508, 0x5, 0xa05, 0x50b, 0x508, 0x10, 0xa10, 0x50b, 0x508, 0x11, 0xa11, 0x508,
+	0x4, 0x508, 0x508, 0x5, 0x50b, 0x508, 0x4, 0x50b, 0x508, 0x7, 0x508, 0x1004,
+	0x4, 0x508, 0x1004, 0x4, 0x7, 0x508, 0x14, 0x17, 0x800003, 0x50b, 0x508, 0x5,
+	0x50b, 0x508, 0x14, 0x10, 0x13, 0x50b, 0x508, 0x14, 0x18, 0x1b, 0x50b, 0x508,
+	0x14, 0x18, 0x1b, 0x14, 0x17, 0x1f0000, 0x1f0003, 0x18, 0x1b, 0x800003, 0x1b, 0x18,
+	0x1b, 0x18, 0x1c, 0x510, 0x5, 0x800001, 0x820000, 0x830003, 0x504, 0x7, 0x510, 0x13,
+	0x820000, 0x830003, 0x504, 0x7, 0x510, 0x13, 0x820000, 0x830003, 0x18, 0x800002, 0x820000, 0x830003,
+	0x18, 0x1b, 0x800000, 0x820000, 0x18, 0x1b, 0x820000, 0x830003, 0x18, 0x800001, 0x820000, 0x830003,
+	0x18, 0x1b, 0x820000, 0x830003, 0x18, 0x1b, 0x820000, 0x830003, 0x504, 0x7, 0x18, 0x1b,
+	0x18, 0x1b, 0x820000, 0x830003, 0x14, 0x17, 0x1f0000, 0x1f0003, 0x18, 0x1b, 0x1c, 0x1f,
+	0x2f0000, 0x2f0003, 0x800003, 0x820000, 0x830003, 0x850000, 0x14, 0x17, 0x1f0000, 0x18, 0x1b, 0x1c,
+	0x1f, 0x850000, 0x850003, 0x820000, 0x830003,
 }
 
 // nodes are windows of a word, the root first.
@@ -524,107 +533,111 @@ var nodes = [...]node{
 	{0, 21, 0x7ff},
 	{2048, 12, 0x1ff},
 	{2560, 12, 0x1ff},
-	{3072, 12, 0x1ff},
-	{3584, 12, 0x1ff},
-	{4096, 12, 0x1ff},
-	{4608, 12, 0x1ff},
-	{5120, 12, 0x1ff},
-	{5632, 12, 0x1ff},
-	{6144, 12, 0x1ff},
-	{6656, 5, 0x7f},
+	{3072, 5, 0x7f},
+	{3200, 12, 0x1ff},
+	{3712, 12, 0x1ff},
+	{4224, 12, 0x1ff},
+	{4736, 12, 0x1ff},
+	{5248, 12, 0x1ff},
+	{5760, 12, 0x1ff},
+	{6272, 12, 0x1ff},
 	{6784, 5, 0x7f},
-	{6912, 12, 0x1ff},
-	{7424, 12, 0x1ff},
+	{6912, 5, 0x7f},
+	{7040, 5, 0x7f},
+	{7168, 5, 0x7f},
+	{7296, 12, 0x1ff},
+	{7808, 5, 0x7f},
+	{7936, 12, 0x1ff},
 }
 
 // leaves are places in candidates, or with leafNode numbers of nodes.
 var leaves = [...]uint16{
 	leafChain, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, leafChain | 2, leafChain | 5, leafChain | 2, 204, leafChain | 2, 204, leafChain | 2, 204, 204, 204, 204, 204, 204, 204, 204, 204,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 161, leafChain | 8, 162, leafChain | 8, 167, leafChain | 11, 168, leafChain | 11,
-	0, 0, 0, 0, leafChain | 14, 0, leafChain | 14, 0, 144, 144, 144, 144, 144, 144, 144, 144, 145, 147, 145, 147, 145, 147, 145, 147,
-	189, 189, 189, 189, 189, 189, 189, 189, 190, 190, 190, 190, 190, 190, 190, 190, leafChain | 17, 203, 203, 203, 203, 203, 203, 203,
-	203, 203, 203, 203, 203, 203, 203, 203, 115, 115, 115, 115, 115, 115, 115, 115, 118, 118, 118, 118, 120, 120, 121, 121,
-	123, 123, 123, 123, 125, 125, 125, 125, 127, 127, 127, 127, 128, 128, 128, 128, 1, 1, 1, 1, 1, 1, 1, 1,
+	0, 0, 0, 0, 0, 0, 0, 0, leafChain | 2, leafChain | 5, leafChain | 2, 207, leafChain | 2, 207, leafChain | 2, 207, 207, 207, 207, 207, 207, 207, 207, 207,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 163, leafChain | 8, 164, leafChain | 8, 169, leafChain | 11, 170, leafChain | 11,
+	0, 0, 0, 0, leafChain | 14, 0, leafChain | 14, 0, 146, 146, 146, 146, 146, 146, 146, 146, 147, 149, 147, 149, 147, 149, 147, 149,
+	191, 191, 191, 191, 191, 191, 191, 191, 192, 192, 192, 192, 192, 192, 192, 192, leafChain | 17, 206, 206, 206, 206, 206, 206, 206,
+	206, 206, 206, 206, 206, 206, 206, 206, 117, 117, 117, 117, 117, 117, 117, 117, 120, 120, 120, 120, 122, 122, 123, 123,
+	125, 125, 125, 125, 127, 127, 127, 127, 129, 129, 129, 129, 130, 130, 130, 130, 1, 1, 1, 1, 1, 1, 1, 1,
 	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-	157, 157, 157, 157, 157, 157, 157, 157, leafChain | 20, 191, leafChain | 20, 191, leafChain | 20, 191, leafChain | 20, 191, leafChain | 23, 0, leafChain | 27, 0, 155, 0, 142, 0,
-	156, 156, 156, 156, 156, 156, 156, 156, 160, 160, 160, 160, 160, 160, 160, 160, leafChain | 20, 191, leafChain | 20, 191, leafChain | 20, 191, leafChain | 20, 191,
-	195, leafNode | 1, 195, leafNode | 2, 195, leafNode | 3, 195, leafNode | 4, 201, 201, 201, 201, 201, 201, 201, 201, 0, 0, 0, 0, 0, 0, 0, 0,
+	159, 159, 159, 159, 159, 159, 159, 159, leafChain | 20, 193, leafChain | 20, 193, leafChain | 20, 193, leafChain | 20, 193, leafChain | 23, 0, leafChain | 27, 0, 157, 0, 144, 0,
+	158, 158, 158, 158, 158, 158, 158, 158, 162, 162, 162, 162, 162, 162, 162, 162, leafChain | 20, 193, leafChain | 20, 193, leafChain | 20, 193, leafChain | 20, 193,
+	198, leafNode | 1, 198, leafNode | 2, 198, leafNode | 4, 198, leafNode | 5, 204, 204, 204, 204, 204, 204, 204, 204, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 175, 175, 176, 176, 175, 175, 176, 176, 175, 175, 176, 176, 175, 175, 176, 176,
-	144, 144, 144, 144, 144, 144, 144, 144, 146, 148, 146, 148, 146, 148, 146, 148, 177, 177, 178, 178, 177, 177, 178, 178,
-	177, 177, 178, 178, 177, 177, 178, 178, leafChain | 17, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203,
-	115, 115, 115, 115, 115, 115, 115, 115, 119, 119, 119, 119, 120, 120, 121, 121, 123, 123, 123, 123, 125, 125, 125, 125,
-	126, 126, 126, 126, 128, 128, 128, 128, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
-	8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 182, leafChain | 50, 183, leafChain | 56, 183, leafChain | 56, 183, leafChain | 56,
-	179, 179, 181, 181, 181, 181, 181, 181, leafChain | 61, 0, leafChain | 27, 0, 155, 0, 142, 0, 156, 156, 156, 156, 156, 156, 156, 156,
-	188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 195, leafChain | 65, 195, leafChain | 65, 195, leafChain | 65, 195, leafChain | 65,
-	203, 203, 203, 203, 203, 203, 203, 203, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 204, 204, 204, 204, 204, 204, 204, 204,
-	204, 204, 204, 204, 204, 204, 204, 204, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	161, leafChain | 8, 162, leafChain | 8, 167, leafChain | 11, 168, leafChain | 11, 0, 0, 0, 0, leafChain | 14, 0, leafChain | 14, 0, 144, 144, 144, 144, 144, 144, 144, 144,
-	145, 147, 145, 147, 145, 147, 145, 147, 189, 189, 189, 189, 189, 189, 189, 189, 190, 190, 190, 190, 190, 190, 190, 190,
-	leafChain | 17, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 115, 115, 115, 115, 115, 115, 115, 115,
-	118, 118, 118, 118, 120, 120, 121, 121, 123, 123, 123, 123, 125, 125, 125, 125, 127, 127, 127, 127, 128, 128, 128, 128,
+	207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178,
+	146, 146, 146, 146, 146, 146, 146, 146, 148, 150, 148, 150, 148, 150, 148, 150, 179, 179, 180, 180, 179, 179, 180, 180,
+	179, 179, 180, 180, 179, 179, 180, 180, leafChain | 17, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206,
+	117, 117, 117, 117, 117, 117, 117, 117, 121, 121, 121, 121, 122, 122, 123, 123, 125, 125, 125, 125, 127, 127, 127, 127,
+	128, 128, 128, 128, 130, 130, 130, 130, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+	8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 184, leafChain | 50, 185, leafChain | 56, 185, leafChain | 56, 185, leafChain | 56,
+	181, 181, 183, 183, 183, 183, 183, 183, leafChain | 61, 0, leafChain | 27, 0, 157, 0, 144, 0, 158, 158, 158, 158, 158, 158, 158, 158,
+	190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 198, leafChain | 65, 198, leafChain | 65, 198, leafChain | 65, 198, leafChain | 65,
+	206, 206, 206, 206, 206, 206, 206, 206, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 207, 207, 207, 207, 207, 207, 207, 207,
+	207, 207, 207, 207, 207, 207, 207, 207, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	163, leafChain | 8, 164, leafChain | 8, 169, leafChain | 11, 170, leafChain | 11, 0, 0, 0, 0, leafChain | 14, 0, leafChain | 14, 0, 146, 146, 146, 146, 146, 146, 146, 146,
+	147, 149, 147, 149, 147, 149, 147, 149, 191, 191, 191, 191, 191, 191, 191, 191, 192, 192, 192, 192, 192, 192, 192, 192,
+	leafChain | 17, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 117, 117, 117, 117, 117, 117, 117, 117,
+	120, 120, 120, 120, 122, 122, 123, 123, 125, 125, 125, 125, 127, 127, 127, 127, 129, 129, 129, 129, 130, 130, 130, 130,
 	leafChain | 68, leafChain | 68, leafChain | 68, leafChain | 68, leafChain | 68, leafChain | 68, leafChain | 68, leafChain | 68, leafChain | 72, leafChain | 72, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 157, 157, 157, 157, 157, 157, 157, 157, 191, 191, 191, 191, 191, 191, 191, 191,
-	leafChain | 23, 0, leafChain | 27, 0, 155, 0, leafChain | 74, 0, 156, 156, 156, 156, 156, 156, 156, 156, 160, 160, 160, 160, 160, 160, 160, 160,
-	191, 191, 191, 191, 191, 191, 191, 191, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203,
+	0, 0, 0, 0, 0, 0, 0, 0, 159, 159, 159, 159, 159, 159, 159, 159, 193, 193, 193, 193, 193, 193, 193, 193,
+	leafChain | 23, 0, leafChain | 27, 0, 157, 0, leafChain | 74, 0, 158, 158, 158, 158, 158, 158, 158, 158, 162, 162, 162, 162, 162, 162, 162, 162,
+	193, 193, 193, 193, 193, 193, 193, 193, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 175, 175, 176, 176, 175, 175, 176, 176,
-	175, 175, 176, 176, 175, 175, 176, 176, 143, 143, 143, 143, 143, 143, 143, 143, 146, 148, 146, 148, 146, 148, 146, 148,
-	177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178, leafChain | 17, 203, 203, 203, 203, 203, 203, 203,
-	203, 203, 203, 203, 203, 203, 203, 203, 115, 115, 115, 115, 115, 115, 115, 115, 119, 119, 119, 119, 120, 120, 121, 121,
-	122, 122, 122, 122, 124, 124, 124, 124, 127, 127, 127, 127, 128, 128, 128, 128, leafChain | 80, leafChain | 80, leafChain | 80, leafChain | 80, 0, 0, leafChain | 80, leafChain | 80,
+	0, 0, 0, 0, 0, 0, 0, 0, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 177, 177, 178, 178, 177, 177, 178, 178,
+	177, 177, 178, 178, 177, 177, 178, 178, 145, 145, 145, 145, 145, 145, 145, 145, 148, 150, 148, 150, 148, 150, 148, 150,
+	179, 179, 180, 180, 179, 179, 180, 180, 179, 179, 180, 180, 179, 179, 180, 180, leafChain | 17, 206, 206, 206, 206, 206, 206, 206,
+	206, 206, 206, 206, 206, 206, 206, 206, 117, 117, 117, 117, 117, 117, 117, 117, 121, 121, 121, 121, 122, 122, 123, 123,
+	124, 124, 124, 124, 126, 126, 126, 126, 129, 129, 129, 129, 130, 130, 130, 130, leafChain | 80, leafChain | 80, leafChain | 80, leafChain | 80, 0, 0, leafChain | 80, leafChain | 80,
 	leafChain | 83, leafChain | 83, leafChain | 83, leafChain | 83, 0, 0, leafChain | 83, leafChain | 83, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	182, leafChain | 50, 183, leafChain | 56, 183, leafChain | 56, 183, leafChain | 56, 179, 179, 181, 181, 181, 181, 181, 181, leafChain | 61, 0, leafChain | 27, 0, 155, 0, 0, 0,
-	156, 156, 156, 156, 156, 156, 156, 156, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188,
-	203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 205, 205, 205, 205, 205, 205, 205, 205,
-	205, 205, 205, 205, 205, 205, 205, 205, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 161, 163, 162, 164, 167, leafChain | 11, 168, leafChain | 11, 165, 0, 166, 0, leafChain | 85, 0, leafChain | 85, 0,
-	144, 144, 144, 144, 144, 144, 144, 144, 145, 147, 145, 147, 145, 147, 145, 147, 191, 191, 191, 191, 191, 191, 191, 191,
-	191, 191, 191, 191, 191, 191, 191, 191, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203,
-	116, 116, 116, 116, 116, 116, 116, 116, 118, 118, 118, 118, 120, 120, 121, 121, 123, 123, 123, 123, 125, 125, 125, 125,
-	127, 127, 127, 127, 128, 128, 128, 128, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
-	2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 158, 158, 158, 158, 158, 158, 158, 158,
-	191, 191, 191, 191, 191, 191, 191, 191, leafChain | 23, 0, leafChain | 27, 0, 155, 0, leafChain | 88, 0, 156, 156, 156, 156, 156, 156, 156, 156,
-	160, 160, 160, 160, 160, 160, 160, 160, 191, 191, 191, 191, 191, 191, 191, 191, 195, leafNode | 5, 195, leafNode | 6, 195, leafNode | 7, 195, leafNode | 8,
-	201, 201, 201, 201, 201, 201, 201, 201, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 204, 204, 204, 204, 204, 204, 204, 204,
-	204, 204, 204, 204, 204, 204, 204, 204, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	175, 175, 176, 176, 175, 175, 176, 176, 175, 175, 176, 176, 175, 175, 176, 176, 144, 144, 144, 144, 144, 144, 144, 144,
-	146, 148, 146, 148, 146, 148, 146, 148, 177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178,
-	203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 116, 116, 116, 116, 116, 116, 116, 116,
-	119, 119, 119, 119, 120, 120, 121, 121, 123, 123, 123, 123, 125, 125, 125, 125, 126, 126, 126, 126, 128, 128, 128, 128,
+	184, leafChain | 50, 185, leafChain | 56, 185, leafChain | 56, 185, leafChain | 56, 181, 181, 183, 183, 183, 183, 183, 183, leafChain | 61, 0, leafChain | 27, 0, 157, 0, 0, 0,
+	158, 158, 158, 158, 158, 158, 158, 158, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190,
+	206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 208, 208, 208, 208, 208, 208, 208, 208,
+	208, 208, 208, 208, 208, 208, 208, 208, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 163, 165, 164, 166, 169, leafChain | 11, 170, leafChain | 11, 167, 0, 168, 0, leafChain | 85, 0, leafChain | 85, 0,
+	146, 146, 146, 146, 146, 146, 146, 146, 147, 149, 147, 149, 147, 149, 147, 149, 193, 193, 193, 193, 193, 193, 193, 193,
+	193, 193, 193, 193, 193, 193, 193, 193, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206,
+	118, 118, 118, 118, 118, 118, 118, 118, 120, 120, 120, 120, 122, 122, 123, 123, 125, 125, 125, 125, 127, 127, 127, 127,
+	129, 129, 129, 129, 130, 130, 130, 130, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+	2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 160, 160, 160, 160, 160, 160, 160, 160,
+	193, 193, 193, 193, 193, 193, 193, 193, leafChain | 23, 0, leafChain | 27, 0, 157, 0, leafChain | 88, 0, 158, 158, 158, 158, 158, 158, 158, 158,
+	162, 162, 162, 162, 162, 162, 162, 162, 193, 193, 193, 193, 193, 193, 193, 193, 198, leafNode | 6, 198, leafNode | 7, 198, leafNode | 8, 198, leafNode | 9,
+	204, 204, 204, 204, 204, 204, 204, 204, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 207, 207, 207, 207, 207, 207, 207, 207,
+	207, 207, 207, 207, 207, 207, 207, 207, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178, 146, 146, 146, 146, 146, 146, 146, 146,
+	148, 150, 148, 150, 148, 150, 148, 150, 179, 179, 180, 180, 179, 179, 180, 180, 179, 179, 180, 180, 179, 179, 180, 180,
+	206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 118, 118, 118, 118, 118, 118, 118, 118,
+	121, 121, 121, 121, 122, 122, 123, 123, 125, 125, 125, 125, 127, 127, 127, 127, 128, 128, 128, 128, 130, 130, 130, 130,
 	7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8,
-	8, 8, 8, 8, 8, 8, 8, 8, 182, leafChain | 50, 183, leafChain | 56, 183, leafChain | 56, 183, leafChain | 56, 179, 179, 181, 181, 181, 181, 181, 181,
-	leafChain | 61, 0, leafChain | 27, 0, 155, 0, leafChain | 91, 0, 156, 156, 156, 156, 156, 156, 156, 156, 188, 188, 188, 188, 188, 188, 188, 188,
-	188, 188, 188, 188, 188, 188, 188, 188, 195, leafChain | 65, 195, leafChain | 65, 195, leafChain | 65, 195, leafChain | 65, 203, 203, 203, 203, 203, 203, 203, 203,
-	205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 205, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 161, 163, 162, 164, 167, leafChain | 11, 168, leafChain | 11,
-	165, 0, 166, 0, leafChain | 85, 0, leafChain | 85, 0, 144, 144, 144, 144, 144, 144, 144, 144, 145, 147, 145, 147, 145, 147, 145, 147,
-	191, 191, 191, 191, 191, 191, 191, 191, 191, 191, 191, 191, 191, 191, 191, 191, 203, 203, 203, 203, 203, 203, 203, 203,
-	203, 203, 203, 203, 203, 203, 203, 203, 116, 116, 116, 116, 116, 116, 116, 116, 118, 118, 118, 118, 120, 120, 121, 121,
-	123, 123, 123, 123, 125, 125, 125, 125, 127, 127, 127, 127, 128, 128, 128, 128, leafChain | 94, leafChain | 98, leafChain | 100, leafChain | 102, 0, leafChain | 104, 0, 0,
-	leafNode | 9, leafNode | 12, leafChain | 236, leafChain | 239, 0, 0, 0, 0, leafChain | 241, leafChain | 244, leafChain | 247, 0, leafChain | 251, leafChain | 254, 0, 0, leafChain | 256, leafChain | 258, 0, 0, 0, 0, 0, 0,
-	159, 159, 159, 159, 159, 159, 159, 159, leafChain | 260, 191, 191, 191, 191, 191, 191, 191, leafChain | 23, 0, leafChain | 27, 0, 155, 0, leafNode | 13, 0,
-	156, 156, 156, 156, 156, 156, 156, 156, 0, 0, 0, 0, 0, 0, 0, 0, 191, 191, 191, 191, 191, 191, 191, 191,
-	203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 205, 205, 205, 205, 205, 205, 205, 205,
-	205, 205, 205, 205, 205, 205, 205, 205, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 204, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 175, 175, 176, 176, 175, 175, 176, 176, 175, 175, 176, 176, 175, 175, 176, 176,
-	143, 143, 143, 143, 143, 143, 143, 143, 146, 148, 146, 148, 146, 148, 146, 148, 177, 177, 178, 178, 177, 177, 178, 178,
-	177, 177, 178, 178, 177, 177, 178, 178, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203, 203,
-	116, 116, 116, 116, 116, 116, 116, 116, 119, 119, 119, 119, 120, 120, 121, 121, 122, 122, 122, 122, 124, 124, 124, 124,
-	127, 127, 127, 127, leafChain | 285, leafChain | 285, 0, 0, leafChain | 288, leafChain | 288, leafChain | 288, leafChain | 288, 0, 0, leafChain | 288, leafChain | 288, leafChain | 83, leafChain | 83, leafChain | 83, leafChain | 83, 0, 0, leafChain | 83, leafChain | 83,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 182, leafChain | 50, 183, leafChain | 56, 183, leafChain | 56, 183, leafChain | 56,
-	179, 179, 181, 181, 180, 180, 181, 181, leafChain | 61, 0, leafChain | 27, 0, 155, 0, 0, 0, 156, 156, 156, 156, 156, 156, 156, 156,
-	188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 188, 203, 203, 203, 203, 203, 203, 203, 203,
-	203, 203, 203, 203, 203, 203, 203, 203, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
+	8, 8, 8, 8, 8, 8, 8, 8, 184, leafChain | 50, 185, leafChain | 56, 185, leafChain | 56, 185, leafChain | 56, 181, 181, 183, 183, 183, 183, 183, 183,
+	leafChain | 61, 0, leafChain | 27, 0, 157, 0, leafChain | 91, 0, 158, 158, 158, 158, 158, 158, 158, 158, 190, 190, 190, 190, 190, 190, 190, 190,
+	190, 190, 190, 190, 190, 190, 190, 190, 198, leafChain | 65, 198, leafChain | 65, 198, leafChain | 65, 198, leafChain | 65, 206, 206, 206, 206, 206, 206, 206, 206,
+	208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 208, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 163, 165, 164, 166, 169, leafChain | 11, 170, leafChain | 11,
+	167, 0, 168, 0, leafChain | 85, 0, leafChain | 85, 0, 146, 146, 146, 146, 146, 146, 146, 146, 147, 149, 147, 149, 147, 149, 147, 149,
+	193, 193, 193, 193, 193, 193, 193, 193, 193, 193, 193, 193, 193, 193, 193, 193, 206, 206, 206, 206, 206, 206, 206, 206,
+	206, 206, 206, 206, 206, 206, 206, 206, 118, 118, 118, 118, 118, 118, 118, 118, 120, 120, 120, 120, 122, 122, 123, 123,
+	125, 125, 125, 125, 127, 127, 127, 127, 129, 129, 129, 129, 130, 130, 130, 130, leafChain | 94, leafChain | 98, leafChain | 100, leafChain | 102, 0, leafChain | 104, 0, 0,
+	leafNode | 10, leafNode | 15, leafChain | 230, leafChain | 233, 0, 0, 0, 0, leafChain | 235, leafChain | 238, leafChain | 241, 0, leafChain | 245, leafChain | 248, 0, 0, leafChain | 250, leafChain | 252, 0, 0, 0, 0, 0, 0,
+	161, 161, 161, 161, 161, 161, 161, 161, leafChain | 254, 193, 193, 193, 193, 193, 193, 193, leafChain | 23, 0, leafChain | 27, 0, 157, 0, leafNode | 17, 0,
+	158, 158, 158, 158, 158, 158, 158, 158, 0, 0, 0, 0, 0, 0, 0, 0, 193, 193, 193, 193, 193, 193, 193, 193,
+	206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 208, 208, 208, 208, 208, 208, 208, 208,
+	208, 208, 208, 208, 208, 208, 208, 208, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 207, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178, 177, 177, 178, 178,
+	145, 145, 145, 145, 145, 145, 145, 145, 148, 150, 148, 150, 148, 150, 148, 150, 179, 179, 180, 180, 179, 179, 180, 180,
+	179, 179, 180, 180, 179, 179, 180, 180, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206, 206,
+	118, 118, 118, 118, 118, 118, 118, 118, 121, 121, 121, 121, 122, 122, 123, 123, 124, 124, 124, 124, 126, 126, 126, 126,
+	129, 129, 129, 129, leafChain | 279, leafChain | 279, 0, 0, leafChain | 282, leafChain | 282, leafChain | 282, leafChain | 282, 0, 0, leafChain | 282, leafChain | 282, leafChain | 83, leafChain | 83, leafChain | 83, leafChain | 83, 0, 0, leafChain | 83, leafChain | 83,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 184, leafChain | 50, 185, leafChain | 56, 185, leafChain | 56, 185, leafChain | 56,
+	181, 181, 183, 183, 182, 182, 183, 183, leafChain | 61, 0, leafChain | 27, 0, 157, 0, 0, 0, 158, 158, 158, 158, 158, 158, 158, 158,
+	190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 206, 206, 206, 206, 206, 206, 206, 206,
+	206, 206, 206, 206, 206, 206, 206, 206, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
@@ -665,8 +678,14 @@ var leaves = [...]uint16{
 	leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
-	leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
+	leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafNode | 3, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
+	196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196, 196,
+	196, 196, 196, 196, 196, 196, 196, 196, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199,
+	199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 199, 201, 201, 201, 201, 201, 201, 201, 201,
+	201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201, 201,
+	200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200,
+	200, 200, 200, 200, 200, 200, 200, 200, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
@@ -794,62 +813,77 @@ var leaves = [...]uint16{
 	leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
 	leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
-	leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 30, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37,
-	0, 0, 0, 0, leafChain | 107, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, leafChain | 114, 0, 0, 0,
+	leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, leafChain | 37, leafChain | 37, leafChain | 43, leafChain | 37, 0, 0, 0, 0, leafChain | 107, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, leafChain | 114, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, leafChain | 117, leafNode | 11, leafNode | 12, leafNode | 13, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, leafChain | 117, leafNode | 10, leafNode | 11, leafChain | 177, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 85, 85, 85, 85, 85, 85, 85, leafChain | 184, 85, 85, 85, 85, 85, 85, 85, 85,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 85, 85, 85, 85, 85, 85, 85, leafChain | 192,
 	85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85,
-	85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, leafChain | 187, 85, 85, 85, 85, 85, 85, 85, 85,
+	85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, leafChain | 195,
 	85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85,
 	85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85,
-	85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 111, 111, 111, 111, 111, 111, 111, 111,
-	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
-	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 109, 109, 109, 109, 109, 109, 109, 109,
-	109, 109, 109, 109, 109, 109, 109, 109, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
-	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
-	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
-	111, 111, 111, 111, leafChain | 191, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
-	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
-	109, 109, leafChain | 196, 109, leafChain | 199, 109, 109, 109, 109, 109, 109, 109, 109, leafChain | 206, 109, 109, 111, 111, 111, 111, 111, 111, 111, 111,
-	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
-	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
-	111, 111, 111, 111, 111, 111, 111, 111, leafChain | 119, leafChain | 121, leafChain | 123, leafChain | 123, leafChain | 125, leafChain | 125, leafChain | 127, leafChain | 129, leafChain | 131, 0, leafChain | 131, 0, leafChain | 133, 0, leafChain | 133, 0,
-	leafChain | 135, leafChain | 137, leafChain | 139, leafChain | 141, leafChain | 143, 0, leafChain | 145, 0, leafChain | 147, leafChain | 149, leafChain | 147, leafChain | 149, leafChain | 151, leafChain | 153, leafChain | 151, leafChain | 153, leafChain | 155, 0, leafChain | 155, 0, leafChain | 155, 0, leafChain | 155, leafChain | 157,
-	leafChain | 159, 0, 0, 0, 0, 0, 0, 0, leafChain | 161, leafChain | 161, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85,
+	113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+	113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 113, 113, 113, 113, 113, 113, 113, 113,
+	113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+	113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+	113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, leafChain | 199, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+	113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+	113, 113, 113, 113, 113, 113, 113, 113, 111, 111, leafChain | 204, 111, leafNode | 14, 111, 111, 111, 111, 111, 111, 111, 111, leafChain | 207, 111, 111,
+	113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+	113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113,
+	113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, 113, leafChain | 119, leafChain | 121, leafChain | 123, leafChain | 123, leafChain | 125, leafChain | 125, leafChain | 127, leafChain | 129,
+	leafChain | 131, 0, leafChain | 131, 0, leafChain | 133, 0, leafChain | 133, 0, leafChain | 135, leafChain | 137, leafChain | 139, leafChain | 141, leafChain | 143, 0, leafChain | 145, 0, leafChain | 147, leafChain | 149, leafChain | 147, leafChain | 149, leafChain | 151, leafChain | 153, leafChain | 151, leafChain | 153,
+	leafChain | 155, 0, leafChain | 155, 0, leafChain | 155, 0, leafChain | 155, leafChain | 157, leafChain | 159, 0, 0, 0, 0, 0, 0, 0, leafChain | 161, leafChain | 161, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, leafChain | 163, leafChain | 165, leafChain | 167, leafChain | 169, leafChain | 171, leafChain | 173,
-	0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, leafChain | 175, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0,
-	0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, leafChain | 175, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, leafChain | 163, leafChain | 165, leafChain | 167, leafChain | 169, leafChain | 171, leafChain | 173, 0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, leafChain | 175, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0,
 	0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0,
 	0, leafChain | 175, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0,
 	0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, leafChain | 175, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0,
+	0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, leafChain | 175, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0,
+	0, 0, leafChain | 163, 0, leafChain | 167, leafChain | 169, leafChain | 171, 0, 0, leafChain | 177, leafChain | 179, leafChain | 181, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, leafChain | 181, leafChain | 184, 0, leafChain | 186, leafChain | 188,
+	0, leafChain | 177, leafChain | 179, leafChain | 190, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, leafChain | 190, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, leafChain | 190, leafChain | 184, 0, leafChain | 186, leafChain | 188,
+	0, leafChain | 177, leafChain | 179, leafChain | 190, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, leafChain | 190, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, leafChain | 190, leafChain | 184, 0, leafChain | 186, leafChain | 188,
+	0, leafChain | 177, leafChain | 179, 0, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, 0, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, 0, leafChain | 184, 0, leafChain | 186, leafChain | 188,
+	0, leafChain | 177, leafChain | 179, 0, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, 0, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, 0, leafChain | 184, 0, leafChain | 186, leafChain | 188,
+	0, leafChain | 177, leafChain | 179, 0, leafChain | 184, 0, leafChain | 186, leafChain | 188, 0, leafChain | 177, leafChain | 179, 0, leafChain | 184, 0, leafChain | 186, leafChain | 188, 111, 111, 111, 111, 111, 111, 111, 111,
+	111, 111, 111, 111, 111, 111, 111, 111, 88, 102, 99, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
+	90, 92, 111, 111, 111, 111, 111, 111, 109, 109, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
+	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
+	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
+	111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111, 111,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, leafChain | 209, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, leafChain | 210, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86,
 	86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86,
-	86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, leafChain | 212, 86, 86, 86, 86, 86, 86, 86, 86,
+	86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, leafChain | 213, 86, 86, 86, 86, 86, 86, 86, 86,
 	86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86,
 	86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86,
-	86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 110, 110, 110, 110, 110, 110, 110, 110,
+	86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 86, 112, 112, 112, 112, 112, 112, 112, 112,
+	112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112,
+	112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 110, 110, 110, 110, 110, 110, 110, 110,
+	110, 110, 110, 110, 110, 110, 110, 110, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112,
+	112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112,
+	112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112,
+	112, 112, 112, 112, leafChain | 217, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112,
+	112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112,
+	110, 110, leafChain | 222, 110, leafNode | 16, 110, 110, 110, 110, 110, 110, 110, 110, leafChain | 226, 110, 110, 112, 112, 112, 112, 112, 112, 112, 112,
+	112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112,
+	112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112, 112,
+	112, 112, 112, 112, 112, 112, 112, 112, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
+	87, 101, 98, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 89, 91, 110, 110, 110, 110, 110, 110,
+	109, 109, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
 	110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
-	110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 108, 108, 108, 108, 108, 108, 108, 108,
-	108, 108, 108, 108, 108, 108, 108, 108, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
 	110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
-	110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
-	110, 110, 110, 110, leafChain | 216, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
-	110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
-	108, 108, leafChain | 221, 108, leafChain | 225, 108, 108, 108, 108, 108, 108, 108, 108, leafChain | 232, 108, 108, 110, 110, 110, 110, 110, 110, 110, 110,
-	110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
-	110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110,
-	110, 110, 110, 110, 110, 110, 110, 110, 137, 138, leafChain | 263, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	134, 134, leafChain | 266, leafChain | 266, leafChain | 269, 0, 0, 0, leafChain | 272, leafChain | 276, leafChain | 279, leafChain | 282, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 110, 139, 140, leafChain | 257, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 136, 136, leafChain | 260, leafChain | 260, leafChain | 263, 0, 0, 0, leafChain | 266, leafChain | 270, leafChain | 273, leafChain | 276, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -869,78 +903,78 @@ var leaves = [...]uint16{
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 }
 
 // candidates: chains of rows, each ended by one that matches all and has no row.
 var candidates = [...]candidate{
 	{0xffff0000, 0x0, 29},
 	{0, 0, 0},
-	{0xff3ee000, 0x4102000, 193},
-	{0x1e000000, 0x4000000, 204},
+	{0xff3ee000, 0x4102000, 195},
+	{0x1e000000, 0x4000000, 207},
 	{0, 0, 0},
-	{0xfffffc00, 0x420bc00, 192},
-	{0x1e000000, 0x4000000, 204},
+	{0xfffffc00, 0x420bc00, 194},
+	{0x1e000000, 0x4000000, 207},
 	{0, 0, 0},
-	{0xbfa07c00, 0x8207c00, 170},
+	{0xbfa07c00, 0x8207c00, 172},
 	{0x3e000000, 0x8000000, 0},
 	{0, 0, 0},
-	{0x3fa07c00, 0x8a07c00, 169},
+	{0x3fa07c00, 0x8a07c00, 171},
 	{0x3e000000, 0x8000000, 0},
 	{0, 0, 0},
-	{0xbfa07c00, 0x9807c00, 172},
+	{0xbfa07c00, 0x9807c00, 174},
 	{0x3e000000, 0x8000000, 0},
 	{0, 0, 0},
-	{0x9fe08400, 0xe000400, 202},
-	{0xe000000, 0xe000000, 203},
+	{0x9fe08400, 0xe000400, 205},
+	{0xe000000, 0xe000000, 206},
 	{0, 0, 0},
-	{0xfb200c00, 0x19000400, 173},
-	{0xa000000, 0x8000000, 191},
+	{0xfb200c00, 0x19000400, 175},
+	{0xa000000, 0x8000000, 193},
 	{0, 0, 0},
-	{0x3fe0fc00, 0x1a000000, 149},
-	{0x1fe0e000, 0x1a002000, 151},
-	{0x1fe00000, 0x1a000000, 152},
+	{0x3fe0fc00, 0x1a000000, 151},
+	{0x1fe0e000, 0x1a002000, 153},
+	{0x1fe00000, 0x1a000000, 154},
 	{0, 0, 0},
-	{0x1fe00800, 0x1a400000, 153},
-	{0x1fe00800, 0x1a400800, 154},
+	{0x1fe00800, 0x1a400000, 155},
+	{0x1fe00800, 0x1a400800, 156},
 	{0, 0, 0},
-	{0x5f20fc00, 0x1e200000, 194},
-	{0x7f200c00, 0x1e200400, 196},
-	{0x7f200c00, 0x1e200c00, 197},
-	{0x7f200c00, 0x1e200800, 198},
-	{0x7f200c00, 0x1e200000, 200},
-	{0xe000000, 0xe000000, 203},
+	{0x5f20fc00, 0x1e200000, 197},
+	{0x7f200c00, 0x1e200400, 199},
+	{0x7f200c00, 0x1e200c00, 200},
+	{0x7f200c00, 0x1e200800, 201},
+	{0x7f200c00, 0x1e200000, 203},
+	{0xe000000, 0xe000000, 206},
 	{0, 0, 0},
-	{0x7f200c00, 0x1e200400, 196},
-	{0x7f200c00, 0x1e200c00, 197},
-	{0x7f200c00, 0x1e200800, 198},
-	{0x7f200c00, 0x1e200000, 200},
-	{0xe000000, 0xe000000, 203},
+	{0x7f200c00, 0x1e200400, 199},
+	{0x7f200c00, 0x1e200c00, 200},
+	{0x7f200c00, 0x1e200800, 201},
+	{0x7f200c00, 0x1e200000, 203},
+	{0xe000000, 0xe000000, 206},
 	{0, 0, 0},
-	{0x7f200c00, 0x1e200400, 196},
-	{0x7f200c00, 0x1e200c00, 197},
-	{0x7f200c00, 0x1e200800, 198},
-	{0x7f203c00, 0x1e202000, 199},
-	{0x7f200c00, 0x1e200000, 200},
-	{0xe000000, 0xe000000, 203},
+	{0x7f200c00, 0x1e200400, 199},
+	{0x7f200c00, 0x1e200c00, 200},
+	{0x7f200c00, 0x1e200800, 201},
+	{0x7f203c00, 0x1e202000, 202},
+	{0x7f200c00, 0x1e200000, 203},
+	{0xe000000, 0xe000000, 206},
 	{0, 0, 0},
-	{0x3fe00c00, 0x38200800, 184},
-	{0x3f200c00, 0x38200800, 185},
-	{0x3f200c00, 0x38200000, 186},
-	{0x3f200400, 0x38200400, 187},
-	{0xa000000, 0x8000000, 191},
+	{0x3fe00c00, 0x38200800, 186},
+	{0x3f200c00, 0x38200800, 187},
+	{0x3f200c00, 0x38200000, 188},
+	{0x3f200400, 0x38200400, 189},
+	{0xa000000, 0x8000000, 193},
 	{0, 0, 0},
-	{0x3f200c00, 0x38200800, 185},
-	{0x3f200c00, 0x38200000, 186},
-	{0x3f200400, 0x38200400, 187},
-	{0xa000000, 0x8000000, 191},
+	{0x3f200c00, 0x38200800, 187},
+	{0x3f200c00, 0x38200000, 188},
+	{0x3f200400, 0x38200400, 189},
+	{0xa000000, 0x8000000, 193},
 	{0, 0, 0},
-	{0x3fe0fc00, 0x3a000000, 150},
-	{0x1fe0e000, 0x1a002000, 151},
-	{0x1fe00000, 0x1a000000, 152},
+	{0x3fe0fc00, 0x3a000000, 152},
+	{0x1fe0e000, 0x1a002000, 153},
+	{0x1fe00000, 0x1a000000, 154},
 	{0, 0, 0},
-	{0x5f20fc00, 0x1e200000, 194},
-	{0xe000000, 0xe000000, 203},
+	{0x5f20fc00, 0x1e200000, 197},
+	{0xe000000, 0xe000000, 206},
 	{0, 0, 0},
 	{0xff00000e, 0x5400000e, 3},
 	{0xff000010, 0x54000000, 4},
@@ -949,9 +983,9 @@ var candidates = [...]candidate{
 	{0xffc0001f, 0x5500001f, 6},
 	{0, 0, 0},
 	{0xfffffc00, 0x5ac00c00, 0},
-	{0x7ffff000, 0x5ac00000, 137},
-	{0x7ffff000, 0x5ac01000, 138},
-	{0x7ffffc00, 0x5ac02000, 139},
+	{0x7ffff000, 0x5ac00000, 139},
+	{0x7ffff000, 0x5ac01000, 140},
+	{0x7ffffc00, 0x5ac02000, 141},
 	{0x5fe00000, 0x5ac00000, 0},
 	{0, 0, 0},
 	{0x7f00c000, 0x74000000, 9},
@@ -959,14 +993,14 @@ var candidates = [...]candidate{
 	{0, 0, 0},
 	{0x7f004000, 0x75000000, 11},
 	{0, 0, 0},
-	{0xbfa07c00, 0x89807c00, 171},
+	{0xbfa07c00, 0x89807c00, 173},
 	{0x3e000000, 0x8000000, 0},
 	{0, 0, 0},
-	{0xffe0fc00, 0x9ac01000, 141},
-	{0x5fe00000, 0x1ac00000, 142},
+	{0xffe0fc00, 0x9ac01000, 143},
+	{0x5fe00000, 0x1ac00000, 144},
 	{0, 0, 0},
-	{0xffe0fc00, 0xbac00000, 140},
-	{0x5fe00000, 0x1ac00000, 142},
+	{0xffe0fc00, 0xbac00000, 142},
+	{0x5fe00000, 0x1ac00000, 144},
 	{0, 0, 0},
 	{0xffe0001f, 0xd4000001, 24},
 	{0xffe0001f, 0xd4000002, 25},
@@ -1052,11 +1086,19 @@ var candidates = [...]candidate{
 	{0xfffff3ff, 0xd503323f, 58},
 	{0, 0, 0},
 	{0xfffff0ff, 0xd503403f, 68},
+	{0, 0, 0},
 	{0xfffff0ff, 0xd503405f, 69},
-	{0xfffff0ff, 0xd503409f, 70},
+	{0, 0, 0},
+	{0xfffffeff, 0xd503407f, 0},
 	{0xfffff8ff, 0xd503407f, 71},
+	{0, 0, 0},
+	{0xfffff0ff, 0xd503409f, 70},
+	{0, 0, 0},
 	{0xfffff0ff, 0xd50340df, 77},
+	{0, 0, 0},
 	{0xfffff0ff, 0xd50340ff, 78},
+	{0, 0, 0},
+	{0xfffff8ff, 0xd503407f, 71},
 	{0, 0, 0},
 	{0xffffff9f, 0xd508779f, 83},
 	{0xfff80000, 0xd5080000, 85},
@@ -1065,23 +1107,16 @@ var candidates = [...]candidate{
 	{0xffffffe0, 0xd50b7740, 81},
 	{0xfffff000, 0xd50b7000, 84},
 	{0, 0, 0},
-	{0xffffffe0, 0xd5184300, 102},
-	{0xffffffe0, 0xd5184600, 104},
-	{0xffffffe0, 0xd5184200, 106},
-	{0xfff00000, 0xd5100000, 111},
+	{0xffffffe0, 0xd5184300, 104},
+	{0xffffffe0, 0xd5184600, 106},
+	{0xffffffe0, 0xd5184200, 108},
+	{0xfff00000, 0xd5100000, 113},
 	{0, 0, 0},
 	{0xffffffe0, 0xd51b2520, 97},
-	{0xfff70000, 0xd5130000, 109},
-	{0, 0, 0},
-	{0xffffffe0, 0xd51b4200, 88},
-	{0xffffffe0, 0xd51b4400, 90},
-	{0xffffffe0, 0xd51b4420, 92},
-	{0xffffffe0, 0xd51b4220, 100},
-	{0xffdfffc0, 0xd51b4500, 107},
-	{0xfff70000, 0xd5130000, 109},
+	{0xfff70000, 0xd5130000, 111},
 	{0, 0, 0},
 	{0xffffffe0, 0xd51bd040, 94},
-	{0xfff70000, 0xd5130000, 109},
+	{0xfff70000, 0xd5130000, 111},
 	{0, 0, 0},
 	{0xffffffe0, 0xd5233060, 62},
 	{0xffffffe0, 0xd5233160, 63},
@@ -1090,30 +1125,23 @@ var candidates = [...]candidate{
 	{0xffffffe0, 0xd52b7760, 82},
 	{0xfff80000, 0xd5280000, 86},
 	{0, 0, 0},
-	{0xffffffe0, 0xd5384300, 101},
-	{0xffffffe0, 0xd5384600, 103},
-	{0xffffffe0, 0xd5384200, 105},
-	{0xfff00000, 0xd5300000, 110},
+	{0xffffffe0, 0xd5384300, 103},
+	{0xffffffe0, 0xd5384600, 105},
+	{0xffffffe0, 0xd5384200, 107},
+	{0xfff00000, 0xd5300000, 112},
 	{0, 0, 0},
 	{0xffffffe0, 0xd53b2520, 96},
-	{0xffffffc0, 0xd53b2400, 98},
-	{0xfff70000, 0xd5330000, 108},
-	{0, 0, 0},
-	{0xffffffe0, 0xd53b4200, 87},
-	{0xffffffe0, 0xd53b4400, 89},
-	{0xffffffe0, 0xd53b4420, 91},
-	{0xffffffe0, 0xd53b4220, 99},
-	{0xffdfffc0, 0xd51b4500, 107},
-	{0xfff70000, 0xd5330000, 108},
+	{0xffffffc0, 0xd53b2400, 100},
+	{0xfff70000, 0xd5330000, 110},
 	{0, 0, 0},
 	{0xffffffe0, 0xd53bd040, 93},
 	{0xffffffe0, 0xd53bd060, 95},
-	{0xfff70000, 0xd5330000, 108},
+	{0xfff70000, 0xd5330000, 110},
 	{0, 0, 0},
-	{0xfff00000, 0xd5500000, 113},
-	{0xfff80000, 0xd5480000, 114},
+	{0xfff00000, 0xd5500000, 115},
+	{0xfff80000, 0xd5480000, 116},
 	{0, 0, 0},
-	{0xfff00000, 0xd5700000, 112},
+	{0xfff00000, 0xd5700000, 114},
 	{0, 0, 0},
 	{0xfffffc1f, 0xd61f0000, 12},
 	{0xfffff81f, 0xd61f081f, 15},
@@ -1134,32 +1162,32 @@ var candidates = [...]candidate{
 	{0, 0, 0},
 	{0xfffff800, 0xd73f0800, 18},
 	{0, 0, 0},
-	{0xffffec00, 0xd91f0c00, 174},
-	{0xa000000, 0x8000000, 191},
+	{0xffffec00, 0xd91f0c00, 176},
+	{0xa000000, 0x8000000, 193},
 	{0, 0, 0},
-	{0x7ffffc00, 0x5ac02000, 139},
+	{0x7ffffc00, 0x5ac02000, 141},
 	{0x5fe00000, 0x5ac00000, 0},
 	{0, 0, 0},
-	{0xffffe3e0, 0xdac123e0, 135},
+	{0xffffe3e0, 0xdac123e0, 137},
 	{0x5fe00000, 0x5ac00000, 0},
 	{0, 0, 0},
-	{0xfffffbe0, 0xdac143e0, 136},
+	{0xfffffbe0, 0xdac143e0, 138},
 	{0x5fe00000, 0x5ac00000, 0},
 	{0, 0, 0},
-	{0xfffffbff, 0xdac183fe, 129},
-	{0xfffffbff, 0xdac18bfe, 131},
+	{0xfffffbff, 0xdac183fe, 131},
+	{0xfffffbff, 0xdac18bfe, 133},
 	{0x5fe00000, 0x5ac00000, 0},
 	{0, 0, 0},
-	{0xfffff81f, 0xdac1901e, 133},
+	{0xfffff81f, 0xdac1901e, 135},
 	{0x5fe00000, 0x5ac00000, 0},
 	{0, 0, 0},
-	{0xfffffbff, 0xdac1a3fe, 130},
+	{0xfffffbff, 0xdac1a3fe, 132},
 	{0x5fe00000, 0x5ac00000, 0},
 	{0, 0, 0},
-	{0xfffffbff, 0xdac1bbfe, 132},
+	{0xfffffbff, 0xdac1bbfe, 134},
 	{0x5fe00000, 0x5ac00000, 0},
 	{0, 0, 0},
-	{0xffc0001f, 0xf380001f, 117},
+	{0xffc0001f, 0xf380001f, 119},
 	{0xff800000, 0xf3800000, 0},
 	{0, 0, 0},
 	{0x7f00c000, 0x74000000, 9},
