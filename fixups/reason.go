@@ -50,7 +50,8 @@ const (
 	ReasonForeignBreakpoint
 	// ReasonOverlap: overlaps bytes that another patch owns.
 	ReasonOverlap
-	// ReasonMidInstruction: the address is inside an instruction.
+	// ReasonMidInstruction: the address is inside an instruction, as on instruction
+	// sets of aligned words every address is that is not a multiple of their size.
 	ReasonMidInstruction
 	// ReasonReturnAddress: the return address must be the original one (a runtime
 	// walks the stack by it), and the caller asks for one in the slot.

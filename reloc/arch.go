@@ -33,7 +33,8 @@ type Arch interface {
 
 	// Decode decodes the instruction at the start of code, which lives at pc.
 	// It never reads more than len(code) bytes and never more than
-	// Info().MaxLen. The error is a [fixups.Reason]; in.Len is then the number
+	// Info().MaxLen. At an address that is not a multiple of Info().Align there is no
+	// instruction: [fixups.ReasonMidInstruction]. The error is a [fixups.Reason]; in.Len is then the number
 	// of bytes that were enough to tell, at least 1 unless code is empty. On
 	// success everything in in that does not depend on neighbours is set.
 	Decode(in *Insn, code []byte, pc uint64) error

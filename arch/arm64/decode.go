@@ -9,14 +9,19 @@ import (
 
 const wordLen = 4 // bytes of an instruction
 
-// Decode implements [reloc.Arch]. Words that no row covers are reserved.
+// Decode implements [reloc.Arch]. Words that no row covers are reserved. No
+// instruction is executed at an address that is not a multiple of 4: what the pc is
+// misaligned for takes an exception instead (Arm ARM, D1, PC alignment checking).
 //
 // Every field of in is written once, none is read: the order is that of their
 // places.
 func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
-	if len(code) < wordLen {
-		*in = reloc.Insn{PC: pc, Len: uint8(len(code))}
-		return fixups.ReasonTruncated
+	if len(code) < wordLen || pc%wordLen != 0 {
+		*in = reloc.Insn{PC: pc, Len: uint8(min(len(code), wordLen))}
+		if len(code) < wordLen {
+			return fixups.ReasonTruncated
+		}
+		return fixups.ReasonMidInstruction
 	}
 	w := binary.LittleEndian.Uint32(code)
 	row := rowOf(w)

@@ -28,12 +28,16 @@ func (a *Arch) word(b []byte) uint32 {
 // Decode implements [reloc.Arch]. A prefix is truncated until its suffix is there
 // too; words that no row covers are reserved, as far as they were looked at.
 //
-// Decode does not look at pc: an instruction of two words that lies across a
-// 64-byte boundary, which causes an alignment interrupt wherever it is executed,
-// decodes, and Context refuses it.
+// The processor ignores the low two bits of an address to be executed (Power ISA,
+// Book I, Instruction Formats): no instruction is at one that is not a multiple of 4. One of two
+// words that lies across a 64-byte boundary, which causes an alignment interrupt
+// wherever it is executed, decodes, and Context refuses it.
 func (a *Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	if len(code) < wordLen {
 		return refuse(in, pc, len(code), fixups.ReasonTruncated)
+	}
+	if pc%wordLen != 0 {
+		return refuse(in, pc, wordLen, fixups.ReasonMidInstruction)
 	}
 	raw := binary.LittleEndian.Uint32(code)
 	w := raw

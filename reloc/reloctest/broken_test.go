@@ -191,6 +191,13 @@ var variants = []struct {
 		}
 		return err
 	})},
+	{"an instruction at an odd address", ruleAligned, &broken{decode: func(in *reloc.Insn, code []byte, pc uint64) error {
+		err := toy.Toy.Decode(in, code, pc&^1)
+		if err == nil {
+			in.PC = pc
+		}
+		return err
+	}}},
 	{"bytes behind the instruction", ruleInsn, withDecode(func(in *reloc.Insn, code []byte, err error) error {
 		if err == nil {
 			in.Bytes[15] = 1

@@ -50,6 +50,7 @@ func (s *suite) code(code []byte) {
 		s.otherPCs(&in, code)
 		if k == 0 {
 			s.cuts(code, pc)
+			s.askew(code, pc)
 			s.extras(&in)
 		}
 		if !s.opts.DecodeOnly && (k == 0 || k == s.turn%len(s.pcs)) {
@@ -196,6 +197,19 @@ func (s *suite) cuts(code []byte, pc uint64) {
 				s.rep.add(ruleTruncated, code[:n], pc, "%s, but the first %d bytes are truncated", answer(&in, err), n-1)
 			}
 			final, fin, have = err, in, true
+		}
+	}
+}
+
+// askew decodes what is an instruction at pc at the addresses behind pc at which
+// there can be none.
+func (s *suite) askew(code []byte, pc uint64) {
+	for d := uint64(1); d < uint64(s.i.Align); d++ {
+		var in reloc.Insn
+		if err := s.decode(&in, code, pc+d); err != fixups.ReasonMidInstruction {
+			s.rep.add(ruleAligned, code, pc+d, "%s", answer(&in, err))
+		} else {
+			s.refusal(&in, err, code, pc+d)
 		}
 	}
 }

@@ -14,6 +14,7 @@ var (
 	ruleTruncated = &Rule{"truncated", "C1", "a strict prefix of what decides the answer is truncated, and nothing else is"}
 	rulePrefix    = &Rule{"own-bytes-only", "C1", "the answer depends on the instruction's own bytes, not on what follows"}
 	ruleLen       = &Rule{"length", "C2", "MinLen <= Len <= MaxLen, a multiple of Align, within the given bytes"}
+	ruleAligned   = &Rule{"aligned", "C1", "no instruction is at an address that is not a multiple of Align: the answer is mid-instruction"}
 	ruleInsn      = &Rule{"insn", "C2", "a decoded Insn has its pc, its bytes with zeros behind them, a class, and a target if its class has one"}
 	ruleAllFields = &Rule{"all-fields", "C8", "Decode sets everything, whatever was in the Insn before"}
 	rulePC        = &Rule{"pc", "C2", "length and row do not depend on pc, and a pc-relative target moves with it"}
@@ -48,7 +49,7 @@ var (
 var rules = []*Rule{
 	ruleInfo, ruleRegNames, ruleTrap, ruleNops, ruleBranches, ruleNoPanic,
 	ruleNoAlloc, ruleReason, ruleErrLen, ruleTruncated, rulePrefix, ruleLen,
-	ruleInsn, ruleAllFields, rulePC, ruleSame, ruleRegisters, ruleRows,
+	ruleAligned, ruleInsn, ruleAllFields, rulePC, ruleSame, ruleRegisters, ruleRows,
 	ruleCases, ruleGenerator, rulePatch, ruleEmpty, ruleForm, ruleInvalid,
 	ruleKeepInsn, ruleAsked, ruleProgram, ruleEmulate, ruleStep, rulePoints,
 	ruleBack, ruleForward, ruleCode, ruleExits, ruleTail, ruleRelocs,

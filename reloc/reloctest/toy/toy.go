@@ -120,6 +120,9 @@ func (Arch) Decode(in *reloc.Insn, code []byte, pc uint64) error {
 	if len(code) < 2 {
 		return fixups.ReasonTruncated
 	}
+	if pc%2 != 0 {
+		return fixups.ReasonMidInstruction
+	}
 	w := uint32(binary.LittleEndian.Uint16(code))
 	op := w & 15
 	if op >= numOps || uint16(w)&ops[op].zero != 0 {
