@@ -172,3 +172,28 @@ func TestPatch(t *testing.T) {
 		}
 	}
 }
+
+// In kernel mode what reads the registers of the last exception is not entered by
+// another one.
+func TestPatchKernel(t *testing.T) {
+	trap, branch := fixups.PatchTrap, fixups.PatchBranch
+	for w, want := range map[uint32]fixups.Patch{
+		0xd5384020: branch, 0xd5384001: branch, // mrs elr_el1, spsr_el1
+		0xd5385200: branch, 0xd5386000: branch, // mrs esr_el1, far_el1
+		0xd53c4020: branch, 0xd53d5200: branch, // mrs elr_el2, esr_el12
+		0xd5384100: trap | branch, 0xd5384240: trap | branch, // mrs sp_el0, currentel
+		0xd5184020: trap | branch, 0xd53bd040: trap | branch, // msr elr_el1; mrs tpidr_el0
+		0xd53b4200: trap | branch, 0xd5381000: trap | branch, // mrs nzcv, sctlr_el1
+	} {
+		var in reloc.Insn
+		if err := A64.Decode(&in, encode(w), 0); err != nil {
+			t.Fatalf("%08x: %v", w, err)
+		}
+		if got := A64.Patch(&in, &reloc.Env{Mode: reloc.ModeKernel}); got != want {
+			t.Errorf("%08x in kernel mode: %b, want %b", w, got, want)
+		}
+		if got := A64.Patch(&in, &reloc.Env{}); got != trap|branch {
+			t.Errorf("%08x in user mode: %b", w, got)
+		}
+	}
+}

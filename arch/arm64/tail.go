@@ -52,8 +52,14 @@ func (b *planner) results() uint32 {
 	return 1<<zr - 1
 }
 
+// calls reports whether the site is a call that leaves x16 and x17 to veneers. A
+// call of a TLS descriptor's resolver preserves them: it is a BLR x1, always, so that
+// linkers find it (AAELF64, 5.7.10.6, relocations for thread-local storage).
 func (b *planner) calls() bool {
-	return b.in.Class == fixups.ClassCall || b.in.Class == fixups.ClassIndirectCall
+	if b.in.Class == fixups.ClassIndirectCall {
+		return b.env.OS != reloc.Linux || b.w != wordBLR|1<<5
+	}
+	return b.in.Class == fixups.ClassCall
 }
 
 // pick chooses from a set of general registers, -1 if it is empty. A branch by

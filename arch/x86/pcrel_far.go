@@ -196,10 +196,17 @@ func (b *planner) isDead(r fixups.Reg) bool {
 	if b.env.ABI == reloc.ABINone || b.env.Lang == reloc.LangGo {
 		return false
 	}
-	if c := b.in.Class; b.env.ABI == reloc.ABICall && c != fixups.ClassCall && c != fixups.ClassIndirectCall {
+	if c := b.in.Class; b.env.ABI == reloc.ABICall && (c != fixups.ClassCall && c != fixups.ClassIndirectCall || b.callsResolver()) {
 		return false
 	}
 	return r == 11 || b.env.OS == reloc.Windows && (r == RAX || r == 10)
+}
+
+// callsResolver reports whether the site may be the call of a TLS descriptor's
+// resolver, which preserves all registers but rax: call [rax], always, so that linkers
+// find it (AMD64 ABI, 4.4.1, R_X86_64_TLSDESC_CALL).
+func (b *planner) callsResolver() bool {
+	return b.env.OS == reloc.Linux && b.in.Class == fixups.ClassIndirectCall && b.in.Len == 2 && b.in.Bytes[0] == 0xff && b.in.Bytes[1] == 0x10
 }
 
 // based emits mov n,address and the instruction with [n]. Between them the old
