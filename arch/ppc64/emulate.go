@@ -1,6 +1,9 @@
 package ppc64
 
-import "github.com/xol-go/xol/fixups"
+import (
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/reloc"
+)
 
 // emulate makes the emulate form: control flow, addresses relative to pc, loads and
 // stores of one general register at one, and no-operations. No arithmetic, nothing
@@ -9,7 +12,13 @@ import "github.com/xol-go/xol/fixups"
 //
 // Every program loads first, then stores, and changes registers last, so a failed
 // access has changed nothing.
+//
+// What not every processor has is emulated where Env says that this one does: another
+// would fault at the site, and no program does.
 func (b *planner) emulate() fixups.Reason {
+	if !b.knows(b.feature()) {
+		return fixups.ReasonNotEmulated
+	}
 	switch familyOf(b.in) {
 	case famNop:
 		b.p.Emulate = b.jumpTo(b.next())
@@ -42,6 +51,33 @@ func (b *planner) emulate() fixups.Reason {
 		return fixups.ReasonNone
 	}
 	return fixups.ReasonNotEmulated
+}
+
+// Versions of the ISA, each with the later ones, which have all that it has.
+const (
+	since310 = FeatureISA310
+	since300 = FeatureISA300 | since310
+	since207 = FeatureISA207 | since300
+)
+
+// knows reports whether the processor is known to have what one of the features of any
+// stands for. The little-endian ABI begins with ISA 2.07.
+func (b *planner) knows(any reloc.Features) bool {
+	return any == 0 || b.env.Features&any != 0 || any == since207 && !b.a.big
+}
+
+// feature is what a processor needs to have the instruction, of those that are
+// emulated: any of these.
+func (b *planner) feature() reloc.Features {
+	switch f := familyOf(b.in); {
+	case b.prefixed():
+		return since310
+	case f == famAddPCIS:
+		return since300
+	case f == famBCTAR:
+		return since207
+	}
+	return 0
 }
 
 // access is what an R=1 instruction does with one general register.

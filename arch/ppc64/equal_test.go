@@ -15,7 +15,7 @@ import (
 // equalEnvs are environments under which the plans of branches and operands differ.
 var equalEnvs = []reloc.Env{
 	{Slots: reloc.SlotsNear},
-	{Slots: reloc.SlotsNear, ABI: reloc.ABICall, Features: FeatureISA207},
+	{Slots: reloc.SlotsNear, ABI: reloc.ABICall, Features: FeatureISA310},
 	{Slots: reloc.SlotsNear, Spill: true},
 	{Slots: reloc.SlotsNear, Spill: true, Mode: reloc.ModeKernel},
 	{Slots: reloc.SlotsNear, Dead: fixups.MakeRegSet(R0), Stop: fixups.StopTrap},

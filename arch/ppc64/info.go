@@ -79,6 +79,8 @@ var zones = []reloc.Zone{
 
 var features = []reloc.Feature{
 	{Name: "isa207", Bit: FeatureISA207, Doc: "ISA 2.07 and later: TAR"},
+	{Name: "isa300", Bit: FeatureISA300, Doc: "ISA 3.0 and later: addpcis"},
+	{Name: "isa310", Bit: FeatureISA310, Doc: "ISA 3.1 and later: instructions of two words"},
 }
 
 // Registers: DWARF numbers as the ELFv2 ABI (2.4) and, for CR as one register,

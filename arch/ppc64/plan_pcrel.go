@@ -106,8 +106,12 @@ func (b *planner) putPCIS() {
 }
 
 // constant builds the register, behind the opcode itself. The way out of a far slot is
-// made in it before.
+// made in it before. The stack pointer is not built in parts: a signal, or an interrupt
+// of the kernel, takes what it is for the top of a stack.
 func (b *planner) constant() fixups.Reason {
+	if b.rt() == R1 {
+		return fixups.ReasonNoScratch
+	}
 	var use reloc.RegUse
 	b.a.Registers(&use, b.in)
 	if !b.near {

@@ -221,6 +221,17 @@ func TestRefusals(t *testing.T) {
 		{"44000002", reloc.Env{Forms: emulate}, fixups.ReasonNotEmulated},
 		{"7fe00008", reloc.Env{Forms: emulate}, fixups.ReasonNotEmulated},
 		{"7c00051d", reloc.Env{Forms: emulate}, fixups.ReasonNotEmulated},
+		{"4c600004", reloc.Env{Forms: emulate, Features: FeatureISA207}, fixups.ReasonNotEmulated},
+		{"4c600004", reloc.Env{Forms: emulate, Features: FeatureISA300}, fixups.ReasonNone},
+		{"4c600004", reloc.Env{Forms: emulate, Features: FeatureISA310}, fixups.ReasonNone},
+		{"0700000060000000", reloc.Env{Forms: emulate, Features: FeatureISA300}, fixups.ReasonNotEmulated},
+		{"0700000060000000", reloc.Env{Forms: emulate, Features: FeatureISA310}, fixups.ReasonNone},
+		{"04100000e4600100", reloc.Env{Forms: emulate, Features: FeatureISA207 | FeatureISA300}, fixups.ReasonNotEmulated},
+		{"04100000e4600100", reloc.Env{Forms: emulate, Features: FeatureISA310}, fixups.ReasonNone},
+		{"4e800460", reloc.Env{Forms: emulate, Features: FeatureISA207}, fixups.ReasonNone},
+		{"4c201004", reloc.Env{Forms: jump, Spill: true, Dead: tarCTR}, fixups.ReasonNoScratch}, // r1
+		{"4c201004", nearJump, fixups.ReasonNone},
+		{"0610000138202345", reloc.Env{Forms: jump, Spill: true, Dead: tarCTR}, fixups.ReasonNoScratch},
 		{"7c641828", reloc.Env{Forms: step}, fixups.ReasonExclusive},
 		{"7c00051d", nearJump, fixups.ReasonTransaction},
 		{"7c00055d", reloc.Env{Forms: step}, fixups.ReasonTransaction},
@@ -280,6 +291,9 @@ func TestABI(t *testing.T) {
 	for _, a := range orders {
 		if _, _, err := a.planOf(t, testSite, "38630001", env); (err == nil) != (a == LE) {
 			t.Errorf("%s: %v", a.info.Name, err)
+		}
+		if _, _, err := a.planOf(t, testSite, "4e800460", reloc.Env{Forms: fixups.FormEmulate.Bit()}); (err == nil) != (a == LE) {
+			t.Errorf("%s: bctar emulated: %v", a.info.Name, err)
 		}
 		// In a kernel TAR is the user's.
 		inKernel := reloc.Env{Forms: env.Forms, ABI: reloc.ABICall, Mode: reloc.ModeKernel, Spill: true, Features: FeatureISA207}

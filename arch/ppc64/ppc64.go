@@ -33,4 +33,9 @@ const (
 	// FeatureISA207: processors of ISA 2.07 and later (POWER8), which have TAR. Every
 	// little-endian one is.
 	FeatureISA207 reloc.Features = 1 << iota
+	// FeatureISA300: processors of ISA 3.0 and later (POWER9), which have addpcis.
+	FeatureISA300
+	// FeatureISA310: processors of ISA 3.1 and later (Power10), which have
+	// instructions of two words.
+	FeatureISA310
 )

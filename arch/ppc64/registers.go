@@ -104,6 +104,7 @@ func (u *usage) operand(o uint32) {
 	case kindRc:
 		if u.w>>pos&1 != 0 {
 			u.add(CR, aC)
+			u.summary()
 		}
 	case kindOE:
 		if u.w>>pos&1 != 0 {
@@ -113,6 +114,17 @@ func (u *usage) operand(o uint32) {
 		u.condition(u.w >> pos)
 	default:
 		u.file(o, n, access)
+	}
+}
+
+// summary notes the read of XER's summary overflow bit, which fixed-point instructions
+// that record put into CR field 0 (Book I, 2.3.1). The vector and floating-point ones,
+// of primary opcodes 4, 59 and 63, record other things.
+func (u *usage) summary() {
+	switch u.w >> 26 {
+	case 4, 59, 63:
+	default:
+		u.add(XER, aR)
 	}
 }
 

@@ -119,7 +119,11 @@ func TestRegisters(t *testing.T) {
 		reads, writes, kills list
 	}{
 		{[]uint32{0x7c632214}, list{"r3", "r4"}, list{"r3"}, list{"r3"}},                                                      // add r3,r3,r4
-		{[]uint32{0x7c632615}, list{"r3", "r4"}, list{"r3", "xer", "cr"}, list{"r3"}},                                         // addo. r3,r3,r4
+		{[]uint32{0x7c632615}, list{"r3", "r4", "xer"}, list{"r3", "xer", "cr"}, list{"r3"}},                                  // addo. r3,r3,r4
+		{[]uint32{0x70630001}, list{"r3", "xer"}, list{"r3", "cr"}, list{"r3"}},                                               // andi. r3,r3,1
+		{[]uint32{0x7c60212d}, list{"r3", "r4", "xer"}, list{"cr"}, nil},                                                      // stwcx. r3,0,r4
+		{[]uint32{0x10632406}, list{"v3", "v4", "vscr"}, list{"v3", "cr"}, list{"v3"}},                                        // vcmpequb. v3,v3,v4
+		{[]uint32{0xfc602091}, list{"f0", "f4", "fpscr"}, list{"f3", "fpscr", "cr"}, nil},                                     // fmr. f3,f4
 		{[]uint32{0x38600001}, nil, list{"r3"}, list{"r3"}},                                                                   // li r3,1
 		{[]uint32{0xf821ffe1}, list{"r1"}, list{"r1"}, list{"r1"}},                                                            // stdu r1,-32(r1)
 		{[]uint32{0xbb9d0000}, list{"r29"}, list{"r28", "r29", "r30", "r31"}, nil},                                            // lmw r28,0(r29)

@@ -56,7 +56,7 @@ func (b *planner) sprDead(r fixups.Reg) bool {
 	case b.env.ABI == reloc.ABINone:
 		return false
 	case r == TAR:
-		return b.env.Mode == reloc.ModeUser && (!b.a.big || b.env.Features&FeatureISA207 != 0)
+		return b.env.Mode == reloc.ModeUser && b.knows(since207)
 	case r != CTR || b.env.Lang == reloc.LangGo:
 		return false
 	}
