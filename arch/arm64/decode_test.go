@@ -224,6 +224,10 @@ func TestRegisters(t *testing.T) {
 		{0x9a830041, list{"x2", "x3", "flags"}, list{"x1"}, list{"x1"}},                    // csel x1,x2,x3,eq
 		{0xd503201f, nil, nil, nil},                                                        // nop
 		{0x1e7e0022, list{"v1", "fpcr"}, list{"x2", "flags", "fpsr"}, list{"x2", "flags"}}, // fjcvtzs w2,d1
+		{0xf8200041, list{"x0", "x2"}, list{"x1"}, list{"x1"}},                             // ldadd x0,x1,[x2]
+		{0xb8e1805f, list{"x1", "x2"}, nil, nil},                                           // swpal w1,wzr,[x2]
+		{0x99500041, list{"x2"}, list{"x1"}, list{"x1"}},                                   // ldapur w1,[x2,#-256]
+		{0x19000be1 &^ 0xc00, list{"x1", "sp"}, nil, nil},                                  // stlurb w1,[sp]
 		{0xd53b4243, list{"za"}, list{"x3"}, list{"x3"}},                                   // mrs x3,svcr
 	} {
 		var in reloc.Insn
