@@ -1,41 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
-	"strings"
+	"io/fs"
 	"testing"
-	"testing/fstest"
 
-	"github.com/xol-go/xol/internal/testenv"
+	"github.com/xol-go/xol/internal/gen/gentest"
 )
 
-const port = "../../../arch/arm64"
-
-func TestGenerated(t *testing.T) {
-	if testenv.Race {
-		t.Skip("regenerates in one goroutine; runs without the race detector")
-	}
-	code, page, err := generate(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string][]byte{codeFile: code, pageFile: page} {
-		got, err := os.ReadFile(filepath.Join(port, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is stale; run: go generate ./arch/arm64", file)
-		}
-	}
-}
+func TestGenerated(t *testing.T) { gentest.Generated(t, port.Tables()) }
 
 // Mistakes in a row are reported with file and line.
 func TestErrors(t *testing.T) {
 	const add = "sf 00 01011 00 0 Rm:5 imm6:6 Rn:5 Rd:5"
-	for _, tt := range []struct{ row, want string }{
+	gentest.Mistakes(t, "integer.txt", add+" : add", []gentest.Mistake{
 		{add + " add", "integer.txt:2: no colon between blanks"},
 		{"011111 Rt:5 : x", "integer.txt:2: 21 bits are missing"},
 		{add + " 1 : x", "integer.txt:2: more than 32 bits"},
@@ -58,18 +35,8 @@ func TestErrors(t *testing.T) {
 		{"any:32 : add", "integer.txt:2: words outside of the groups of integer.txt"},
 		{add + " : - ; mem", "integer.txt:2: attributes of no instruction"},
 		{add + " : add\n" + add + " : add", "integer.txt:3: no encoding reaches this row"},
-	} {
-		dir := fstest.MapFS{"integer.txt": {Data: []byte("@source here\n" + tt.row + "\n")}}
-		rows, err := parseAll(dir, []string{"famPlain"})
-		if err == nil {
-			_, err = build(rows)
-		}
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: error %v, want %q", tt.row, err, tt.want)
-		}
-	}
-	_, err := parseAll(fstest.MapFS{"integer.txt": {Data: []byte(add + " : add\n")}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "integer.txt:1: no @source") {
-		t.Errorf("a row without a source: %v", err)
-	}
+	}, func(dir fs.FS) error {
+		_, _, err := port.Parse(dir, []string{"famPlain"})
+		return err
+	})
 }

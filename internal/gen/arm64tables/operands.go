@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/xol-go/xol/internal/gen/bitrows"
 )
 
 // Operands in 32 bits, as arch/arm64/registers.go reads them: access in bits 0 to
@@ -44,7 +46,7 @@ var suffixes = map[string]int{"": kindX, "sp": kindSP, "pair": kindPair, "v": ki
 var registerField = regexp.MustCompile(`^R[dnmast]2?$`)
 
 // parseOperand reads ACCESS:REGISTER.
-func (r *row) parseOperand(text string) error {
+func parseOperand(r *bitrows.Row, text string) error {
 	a, name, ok := strings.Cut(text, ":")
 	if !ok {
 		return fmt.Errorf("attribute %q", text)
@@ -55,11 +57,11 @@ func (r *row) parseOperand(text string) error {
 	}
 	code := uint32(access)
 	if n, ok := fixed[name]; ok {
-		r.ops = append(r.ops, operand{text, code | kindFixed<<kindShift | uint32(n)<<fixedShift})
+		r.Ops = append(r.Ops, code|kindFixed<<kindShift|uint32(n)<<fixedShift)
 		return nil
 	}
 	if k, ok := all[name]; ok {
-		r.ops = append(r.ops, operand{text, code | uint32(k)<<kindShift})
+		r.Ops = append(r.Ops, code|uint32(k)<<kindShift)
 		return nil
 	}
 	name, suffix, _ := strings.Cut(name, ".")
@@ -67,10 +69,10 @@ func (r *row) parseOperand(text string) error {
 	if !ok || !registerField.MatchString(name) {
 		return fmt.Errorf("register %q", text)
 	}
-	f, ok := r.fields[name]
-	if !ok || f.width != 5 {
+	f, ok := r.Fields[name]
+	if !ok || f.Width != 5 {
 		return fmt.Errorf("no field %s of five bits", name)
 	}
-	r.ops = append(r.ops, operand{text, code | uint32(kind)<<kindShift | uint32(f.pos)<<posShift})
+	r.Ops = append(r.Ops, code|uint32(kind)<<kindShift|uint32(f.Pos)<<posShift)
 	return nil
 }

@@ -4,54 +4,49 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
+	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/gen/bitrows"
 )
 
-func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: ppc64tables DIR")
-		os.Exit(2)
-	}
-	if err := run(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+func main() { port.Tables().Main() }
+
+// port has reserved bits, which processors ignore, as fields called / and z.
+var port = bitrows.Port{
+	Arch:    "ppc64",
+	Files:   []string{"branch.txt", "system.txt", "integer.txt", "memory.txt", "vector.txt", "prefixed.txt"},
+	Words:   2,
+	Unnamed: []string{"/", "any", "z"},
+	Note:    " Both byte orders have the same words.",
+	Rules:   []string{"", "copy", "jump", "user", "never", "trap", "entry"},
+	// The fields of LI and BD can be fixed in the pattern.
+	Targets: []bitrows.Target{
+		{},
+		{Name: "LI"},
+		{Name: "BD"},
+		{Name: "d", Fields: []string{"d0", "d1", "d2"}},
+		{Name: "d34", Fields: []string{"d0", "d1"}},
+	},
+	Attr:     parseAttr,
+	Check:    check,
+	Dispatch: build,
 }
 
-func run(dir string) error {
-	code, page, err := generate(dir)
-	if err != nil {
-		return err
+// parseAttr reads priv, or a register.
+func parseAttr(r *bitrows.Row, text string) error {
+	if text == "priv" {
+		r.Priv = true
+		return nil
 	}
-	if err := os.WriteFile(filepath.Join(dir, codeFile), code, 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, pageFile), page, 0o644)
+	return parseOperand(r, text)
 }
 
-// What is generated, from arch/ppc64.
-const (
-	codeFile   = "z_tables.go"
-	pageFile   = "../../docs/isa-ppc64.md"
-	familyFile = "family.go"
-)
-
-// generate returns what the two files must hold.
-func generate(dir string) (code, page []byte, err error) {
-	src, err := os.ReadFile(filepath.Join(dir, familyFile))
-	if err != nil {
-		return nil, nil, err
+// check demands a primary opcode: the first window of the dispatch is nothing else.
+func check(r *bitrows.Row) error {
+	switch {
+	case !r.Prefixed && r.Mask>>26 != 63:
+		return r.Errorf("no primary opcode")
+	case r.Class == fixups.ClassPCRelative && r.Target == "":
+		return r.Errorf("pc-relative without a target")
 	}
-	rows, err := parseAll(os.DirFS(filepath.Join(dir, "tables")), families(src))
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := build(rows)
-	if err != nil {
-		return nil, nil, err
-	}
-	code, err = emit(rows, d)
-	return code, writePage(rows), err
+	return nil
 }

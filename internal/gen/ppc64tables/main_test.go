@@ -1,41 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
-	"strings"
+	"io/fs"
 	"testing"
-	"testing/fstest"
 
-	"github.com/xol-go/xol/internal/testenv"
+	"github.com/xol-go/xol/internal/gen/gentest"
 )
 
-const port = "../../../arch/ppc64"
-
-func TestGenerated(t *testing.T) {
-	if testenv.Race {
-		t.Skip("regenerates in one goroutine; runs without the race detector")
-	}
-	code, page, err := generate(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string][]byte{codeFile: code, pageFile: page} {
-		got, err := os.ReadFile(filepath.Join(port, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is stale; run: go generate ./arch/ppc64", file)
-		}
-	}
-}
+func TestGenerated(t *testing.T) { gentest.Generated(t, port.Tables()) }
 
 // Mistakes in a row are reported with file and line.
 func TestErrors(t *testing.T) {
 	const add = "011111 RT:5 RA:5 RB:5 OE 100001010 Rc"
-	for _, tt := range []struct{ row, want string }{
+	gentest.Mistakes(t, "branch.txt", add+" : add", []gentest.Mistake{
 		{add + " add", "branch.txt:2: no colon between blanks"},
 		{"011111 RT:5 : x", "branch.txt:2: 21 bits are missing"},
 		{add + " 1 : x", "branch.txt:2: more than 32 bits"},
@@ -53,25 +30,16 @@ func TestErrors(t *testing.T) {
 		{add + " : add ; target=up", `branch.txt:2: unknown target "up"`},
 		{add + " : add ; target=d34", "branch.txt:2: target without field d0"},
 		{add + " : add ; class=pc-relative fam=famPlain", "branch.txt:2: pc-relative without a target"},
-		{add + " : add ; class=privileged fam=famPlain", `branch.txt:2: class privileged, attribute priv and system rule "" do not`},
-		{add + " : add ; sys=copy", `branch.txt:2: class plain, attribute priv and system rule "copy" do not`},
+		{add + " : add ; class=privileged fam=famPlain", `branch.txt:2: class privileged and system rule "" do not`},
+		{add + " : add ; sys=copy", `branch.txt:2: class plain and system rule "copy" do not`},
 		{add + " : add ; priv sys=cpoy", `branch.txt:2: unknown system rule "cpoy"`},
+		{add + " : add ; priv", `branch.txt:2: attribute priv and system rule "" do not`},
 		{add + " : - ; mem", "branch.txt:2: attributes of no instruction"},
 		{add + " : add\n" + add + " : add", "branch.txt:3: no encoding reaches this row"},
 		{"000001 /:26 : x", "branch.txt:2: a prefix alone"},
 		{"000001 /:26 | /:32 | /:32 : x", "branch.txt:2: 3 words"},
-	} {
-		dir := fstest.MapFS{"branch.txt": {Data: []byte("@source here\n" + tt.row + "\n")}}
-		rows, err := parseAll(dir, []string{"famPlain"})
-		if err == nil {
-			_, err = build(rows)
-		}
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: error %v, want %q", tt.row, err, tt.want)
-		}
-	}
-	_, err := parseAll(fstest.MapFS{"branch.txt": {Data: []byte(add + " : add\n")}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "branch.txt:1: no @source") {
-		t.Errorf("a row without a source: %v", err)
-	}
+	}, func(dir fs.FS) error {
+		_, _, err := port.Parse(dir, []string{"famPlain"})
+		return err
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/xol-go/xol/internal/gen/bitrows"
 )
 
 // Operands in 32 bits, as arch/ppc64/registers.go reads them: access in bits 0 to
@@ -64,7 +66,7 @@ var kinds = map[string]struct {
 }
 
 // parseOperand reads ACCESS:REGISTER, or Rc, OE, BO.
-func (r *row) parseOperand(text string) error {
+func parseOperand(r *bitrows.Row, text string) error {
 	access, name := 0, text
 	if a, n, ok := strings.Cut(text, ":"); ok {
 		if access = strings.Index(accesses, a); access < 0 || len(a) != 1 {
@@ -76,11 +78,11 @@ func (r *row) parseOperand(text string) error {
 	}
 	code := uint32(access)
 	if n, ok := fixed[name]; ok {
-		r.ops = append(r.ops, operand{text, code | kindFixed<<kindShift | uint32(n)<<fixedShift})
+		r.Ops = append(r.Ops, code|kindFixed<<kindShift|uint32(n)<<fixedShift)
 		return nil
 	}
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "r")); err == nil && n < 32 && name[0] == 'r' {
-		r.ops = append(r.ops, operand{text, code | kindFixed<<kindShift | uint32(n)<<fixedShift})
+		r.Ops = append(r.Ops, code|kindFixed<<kindShift|uint32(n)<<fixedShift)
 		return nil
 	}
 	k, ok := kinds[name]
@@ -88,39 +90,39 @@ func (r *row) parseOperand(text string) error {
 		return fmt.Errorf("register %q", text)
 	}
 	code |= uint32(k.kind) << kindShift
-	f, err := r.fieldOf(k.field)
+	f, err := fieldOf(r, k.field)
 	if err != nil {
 		return err
 	}
 	code |= uint32(f) << posShift
 	if k.ext != "" {
-		e, ok := r.fields[k.ext]
+		e, ok := r.Fields[k.ext]
 		if !ok {
 			return fmt.Errorf("no field %s for %s", k.ext, text)
 		}
-		code |= uint32(e.pos) << extShift
+		code |= uint32(e.Pos) << extShift
 	}
-	r.ops = append(r.ops, operand{text, code})
+	r.Ops = append(r.Ops, code)
 	return nil
 }
 
 // fieldOf returns where the field of a register is. A register called RTp can
 // stand in a field of its own name too.
-func (r *row) fieldOf(name string) (int, error) {
+func fieldOf(r *bitrows.Row, name string) (int, error) {
 	if name == "" {
 		return 0, nil
 	}
 	for _, n := range []string{name, name + "p"} {
-		if f, ok := r.fields[n]; ok {
+		if f, ok := r.Fields[n]; ok {
 			if n == "BO" {
-				return f.pos + f.width - 5, nil // bcctr has the first two bits of it apart
+				return f.Pos + f.Width - 5, nil // bcctr has the first two bits of it apart
 			}
-			return f.pos, nil
+			return f.Pos, nil
 		}
 	}
 	if name == "RT" { // stmw names the first register RS
-		if f, ok := r.fields["RS"]; ok {
-			return f.pos, nil
+		if f, ok := r.Fields["RS"]; ok {
+			return f.Pos, nil
 		}
 	}
 	return 0, fmt.Errorf("no field %s", name)

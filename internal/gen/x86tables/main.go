@@ -3,38 +3,15 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/xol-go/xol/internal/gen"
 )
 
-func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: x86tables DIR")
-		os.Exit(2)
-	}
-	if err := run(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+var tables = gen.Tables{Arch: "x86", Generate: generate}
 
-func run(dir string) error {
-	code, page, err := generate(dir)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, codeFile), code, 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, pageFile), page, 0o644)
-}
-
-// What is generated, from arch/x86.
-const (
-	codeFile = "z_tables.go"
-	pageFile = "../../docs/isa-x86.md"
-)
+func main() { tables.Main() }
 
 // generate returns what the two files must hold.
 func generate(dir string) (code, page []byte, err error) {

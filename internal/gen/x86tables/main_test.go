@@ -1,40 +1,17 @@
 package main
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
-	"strings"
+	"io/fs"
 	"testing"
-	"testing/fstest"
 
-	"github.com/xol-go/xol/internal/testenv"
+	"github.com/xol-go/xol/internal/gen/gentest"
 )
 
-const port = "../../../arch/x86"
-
-func TestGenerated(t *testing.T) {
-	if testenv.Race {
-		t.Skip("regenerates in one goroutine; runs without the race detector")
-	}
-	code, page, err := generate(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string][]byte{codeFile: code, pageFile: page} {
-		got, err := os.ReadFile(filepath.Join(port, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is stale; run: go generate ./arch/x86", file)
-		}
-	}
-}
+func TestGenerated(t *testing.T) { gentest.Generated(t, tables) }
 
 // Mistakes in a row are reported with file and line.
 func TestErrors(t *testing.T) {
-	for _, tt := range []struct{ row, want string }{
+	gentest.Mistakes(t, "one.txt", "90 : nop", []gentest.Mistake{
 		{"zz : nop", `one.txt:2: opcode "zz"`},
 		{"90 nop", "one.txt:2: no colon between blanks"},
 		{"90 w9 : nop", `one.txt:2: condition "w9"`},
@@ -51,21 +28,16 @@ func TestErrors(t *testing.T) {
 		{"90 : nop\n90 f3 : pause", "one.txt:3: no encoding reaches this row"},
 		{"90 /0 : nop r:Ib\n90 /1 : nop r:Iz", "one.txt:3: immediate differs"},
 		{"90 : nop r:Ib,r:Ib,r:Ib", `one.txt:2: immediate "Ib,Ib,Ib"`},
-	} {
-		dir := fstest.MapFS{"one.txt": {Data: []byte("@source here\n" + tt.row + "\n")}}
+	}, func(dir fs.FS) error {
 		rows, have, err := parseAll(dir)
-		if err == nil {
-			var m *model
-			if m, err = build(rows, have, nil); err == nil {
-				_, err = m.emit()
-			}
+		if err != nil {
+			return err
 		}
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: error %v, want %q", tt.row, err, tt.want)
+		m, err := build(rows, have, nil)
+		if err != nil {
+			return err
 		}
-	}
-	_, _, err := parseAll(fstest.MapFS{"one.txt": {Data: []byte("90 : nop\n")}})
-	if err == nil || !strings.Contains(err.Error(), "one.txt:1: no @source") {
-		t.Errorf("a row without a source: %v", err)
-	}
+		_, err = m.emit()
+		return err
+	})
 }
