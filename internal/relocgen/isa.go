@@ -14,9 +14,9 @@ import (
 )
 
 const isaHelp = `Prints rows of an instruction set's tables: the pattern in the notation of its
-manual (arch/x86/tables/README.md explains that of x86), the class, the hazards,
-and where the manual says so. Arguments select rows by mnemonic or by row number,
---class by class; without either all rows are printed.
+manual (explained in tables/README.md below arch/x86, arch/arm64 and arch/ppc64),
+the class, the hazards, and where the manual says so. Arguments select rows by
+mnemonic or by row number, --class by class; without either all rows are printed.
 
 Exit code 1: no row matches.
 

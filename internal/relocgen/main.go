@@ -116,8 +116,9 @@ Examples:
   relocgen table /bin/ls
   relocgen isa --arch amd64 vpaddd
 
-The verb verify executes originals and copies on this processor (Linux, x86-64);
-the build of this command in emu/unicorn/cmd/relocgen does it in an emulator.
+The verb verify executes originals and copies on this processor (Linux, x86-64),
+those of arm64, ppc64 and ppc64le under qemu-user; the build of this command in
+emu/unicorn/cmd/relocgen does it in an emulator.
 
 Exit codes: 0 done, 1 finding (a site without a plan, nothing that matches),
 2 usage, 3 unreadable or hostile input, 4 an oracle disagrees.`

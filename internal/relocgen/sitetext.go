@@ -178,7 +178,11 @@ func (t *textEncoder) verdict(dst []byte, v *fixups.Verdict) []byte {
 func (t *textEncoder) notes(p *fixups.Plan) string {
 	var s strings.Builder
 	if len(p.Code) > 0 {
-		fmt.Fprintf(&s, ", slot - site in %s, tail %v", reachText(&p.Reach), p.Tail)
+		fmt.Fprintf(&s, ", slot - site in %s", reachText(&p.Reach))
+		if int(p.SlotAlign) > t.arch.Info().Align {
+			fmt.Fprintf(&s, ", slot at 0 mod %d", p.SlotAlign)
+		}
+		fmt.Fprintf(&s, ", tail %v", p.Tail)
 	}
 	if p.IsCall {
 		fmt.Fprintf(&s, ", returns %v", p.Returns)
