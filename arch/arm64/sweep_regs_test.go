@@ -87,12 +87,7 @@ func isDestination(inst *arm64asm.Inst, i int) bool {
 func prefetches(inst *arm64asm.Inst) bool { return strings.HasPrefix(inst.Op.String(), "PRF") }
 
 func (s *sweeper) finding(what string, code []byte, inst *arm64asm.Inst) {
-	f := s.open[what]
-	if f == nil {
-		f = &finding{about: inst.String()}
-		s.open[what] = f
-	}
-	f.n++
+	s.Find(what, func() string { return inst.String() })
 }
 
 // argRegs are the registers of an operand of x/arch.

@@ -3,11 +3,9 @@ package arm64_test
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -178,179 +176,36 @@ func goForm(code []byte) (form, arm64asm.Inst) {
 	return f, in
 }
 
-// sweeper compares in batches.
-type sweeper struct {
-	t     *testing.T
-	llvm  *witness.Words
-	rules []*rule
-	code  [][8]byte
-	words []witness.Word
-
-	probes, agree, refuse, reviewed int
-	both                            int // words that both others know
-	differ                          int // and Decode says something else of
-	refused                         int // or refuses
-	open                            map[string]*finding
-}
-
-type finding struct {
-	n     int
-	about string
-}
+type sweeper struct{ *witness.Sweep[form] }
 
 func newSweeper(t *testing.T) *sweeper {
-	return &sweeper{
-		t: t, llvm: witness.NewWords(t, "aarch64-unknown-linux-gnu", "generic", "+all"),
-		rules: loadRules(t), code: make([][8]byte, 0, 1<<14), words: make([]witness.Word, 1<<14), open: map[string]*finding{},
-	}
+	s := &sweeper{}
+	s.Sweep = witness.NewSweep[form](t, witness.NewWords(t, "aarch64-unknown-linux-gnu", "generic", "+all"), s.compare)
+	return s
 }
 
 // add asks about a word.
 func (s *sweeper) add(w uint32) {
 	var c [8]byte
 	binary.LittleEndian.PutUint32(c[:], w)
-	if s.code = append(s.code, c); len(s.code) == cap(s.code) {
-		s.flush()
-	}
-}
-
-func (s *sweeper) flush() {
-	n := len(s.code)
-	if err := s.llvm.Check(s.words[:n], s.code); err != nil {
-		s.t.Fatal(err)
-	}
-	for i := range s.code {
-		s.compare(s.code[i][:4], s.words[i])
-	}
-	s.code = s.code[:0]
-}
-
-// letters spells who agrees with whom: one letter each for Decode, x/arch and LLVM,
-// "-" for a refusal, the same letter for the same answer.
-func letters(own, x, l form) string {
-	out := [3]byte{'-', '-', '-'}
-	next := byte('a')
-	all := [3]form{own, x, l}
-	for i, f := range all {
-		if !f.ok {
-			continue
-		}
-		for k := range i {
-			if all[k] == f {
-				out[i] = out[k]
-			}
-		}
-		if out[i] == '-' {
-			out[i] = next
-			next++
-		}
-	}
-	return string(out[:])
+	s.Add(c)
 }
 
 func (s *sweeper) compare(code []byte, w witness.Word) {
+	code = code[:4]
 	own, row := ownForm(code)
 	x, inst := goForm(code)
 	l := llvmForm(w)
-	s.probes++
-	if x.ok && l.ok {
-		s.both++
-	}
-	says := letters(own, x, l)
 	if own.ok && x.ok && l.ok {
 		s.operands(code, &inst)
 	}
-	switch {
-	case says == "aaa":
-		s.agree++
-		return
-	case says == "---":
-		s.refuse++
-		return
-	}
-	name := strings.Fields(w.Text + " -")[0]
-	if name == "-" && x.ok {
+	name := "-"
+	if x.ok {
 		name = strings.ToLower(inst.Op.String())
 	}
-	for _, r := range s.rules {
-		if r.matches(row, name, says) {
-			r.hits++
-			s.reviewed++
-			return
-		}
-	}
-	if x.ok && l.ok {
-		if says[0] == '-' {
-			s.refused++
-		} else {
-			s.differ++
-		}
-	}
-	key := fmt.Sprintf("%s | %s | %s", says, row, name)
-	f := s.open[key]
-	if f == nil {
-		f = &finding{about: fmt.Sprintf("%08x: %+v, x/arch %v %+v, LLVM %q %+v", binary.LittleEndian.Uint32(code), own, inst.String(), x, w.Text, l)}
-		s.open[key] = f
-	}
-	f.n++
-}
-
-// rule is a line SAYS | ROWS | MNEMONICS | WHY; * stands for any.
-type rule struct {
-	text        string
-	says        []string
-	rows, names []string
-	hits        int
-}
-
-func (r *rule) matches(row, name, says string) bool {
-	return slices.Contains(r.says, says) && anyOf(r.rows, row) && anyOf(r.names, name)
-}
-
-func anyOf(list []string, s string) bool {
-	return slices.ContainsFunc(list, func(p string) bool {
-		stem, ok := strings.CutSuffix(p, "*")
-		return p == s || ok && strings.HasPrefix(s, stem)
+	s.Judge(own, x, l, row, name, w, func() string {
+		return fmt.Sprintf("%08x: %+v, x/arch %v %+v, LLVM %q %+v", binary.LittleEndian.Uint32(code), own, inst.String(), x, w.Text, l)
 	})
-}
-
-func loadRules(t *testing.T) (rules []*rule) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/disagreements.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, line := range strings.Split(string(text), "\n") {
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		p := strings.SplitN(line, " | ", 4)
-		if len(p) != 4 {
-			t.Fatalf("disagreements.txt:%d: want SAYS | ROWS | MNEMONICS | WHY", i+1)
-		}
-		split := func(s string) []string { // names of rows have blanks, so they are apart by semicolons
-			return strings.Split(s, "; ")
-		}
-		rules = append(rules, &rule{text: line, says: strings.Fields(p[0]), rows: split(p[1]), names: split(p[2])})
-	}
-	return rules
-}
-
-// report logs the counts and fails for what has no line, and in a whole sweep for
-// lines that match nothing.
-func (s *sweeper) report(whole bool) {
-	s.flush()
-	t := s.t
-	t.Logf("%d words: %d agree, %d refused by all, %d reviewed", s.probes, s.agree, s.refuse, s.reviewed)
-	t.Logf("%d words that both know: %d of another form here, %d refused here, without a line", s.both, s.differ, s.refused)
-	for _, k := range slices.Sorted(maps.Keys(s.open)) {
-		t.Errorf("%s: %d, as %s", k, s.open[k].n, s.open[k].about)
-	}
-	for _, r := range s.rules {
-		if whole && r.hits == 0 {
-			t.Errorf("no longer true: %s", r.text)
-		}
-	}
 }
 
 // TestSweep asks about words of every row, and of no row.
@@ -373,7 +228,7 @@ func TestSweep(t *testing.T) {
 		s.add(binary.LittleEndian.Uint32(arm64.A64.AppendRandom(nil, rnd.Uint64)))
 	}
 	s.spaces(rnd, n)
-	s.report(full())
+	s.Report(full())
 }
 
 // spaces are the groups in which something hangs on every bit: branches, exceptions,

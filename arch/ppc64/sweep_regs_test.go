@@ -67,12 +67,7 @@ var aliases = map[string]bool{
 func secondIsTarget(name string) bool { return len(name) > 5 && name[:2] == "mt" }
 
 func (s *sweeper) finding(what string, code []byte, inst *ppc64asm.Inst) {
-	f := s.open[what]
-	if f == nil {
-		f = &finding{about: fmtCode(code) + " " + inst.String()}
-		s.open[what] = f
-	}
-	f.n++
+	s.Find(what, func() string { return fmtCode(code) + " " + inst.String() })
 }
 
 func fmtCode(b []byte) string {

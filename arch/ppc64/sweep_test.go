@@ -3,11 +3,9 @@ package ppc64_test
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -188,31 +186,12 @@ func prefixedDisp(in *ppc64asm.Inst) uint64 {
 	return 0
 }
 
-// sweeper compares in batches.
-type sweeper struct {
-	t     *testing.T
-	llvm  *witness.Words
-	rules []*rule
-	code  [][8]byte
-	words []witness.Word
-
-	probes, agree, refuse, reviewed int
-	both                            int // words that both others know
-	differ                          int // and Decode says something else of
-	refused                         int // or refuses
-	open                            map[string]*finding
-}
-
-type finding struct {
-	n     int
-	about string
-}
+type sweeper struct{ *witness.Sweep[form] }
 
 func newSweeper(t *testing.T) *sweeper {
-	return &sweeper{
-		t: t, llvm: witness.NewWords(t, "powerpc64-unknown-linux-gnu", "pwr10", "+htm"),
-		rules: loadRules(t), code: make([][8]byte, 0, 1<<14), words: make([]witness.Word, 1<<14), open: map[string]*finding{},
-	}
+	s := &sweeper{}
+	s.Sweep = witness.NewSweep[form](t, witness.NewWords(t, "powerpc64-unknown-linux-gnu", "pwr10", "+htm"), s.compare)
+	return s
 }
 
 // add asks about a word, or about two of which w is the first.
@@ -220,149 +199,23 @@ func (s *sweeper) add(w, suffix uint32) {
 	var c [8]byte
 	binary.BigEndian.PutUint32(c[:], w)
 	binary.BigEndian.PutUint32(c[4:], suffix)
-	if s.code = append(s.code, c); len(s.code) == cap(s.code) {
-		s.flush()
-	}
-}
-
-func (s *sweeper) flush() {
-	n := len(s.code)
-	if err := s.llvm.Check(s.words[:n], s.code); err != nil {
-		s.t.Fatal(err)
-	}
-	for i := range s.code {
-		s.compare(s.code[i][:], s.words[i])
-	}
-	s.code = s.code[:0]
-}
-
-// letters spells who agrees with whom: one letter each for Decode, x/arch and LLVM,
-// "-" for a refusal, the same letter for the same answer.
-func letters(own, x, l form) string {
-	out := [3]byte{'-', '-', '-'}
-	next := byte('a')
-	all := [3]form{own, x, l}
-	for i, f := range all {
-		if f.len == 0 {
-			continue
-		}
-		for k := range i {
-			if all[k] == f {
-				out[i] = out[k]
-			}
-		}
-		if out[i] == '-' {
-			out[i] = next
-			next++
-		}
-	}
-	return string(out[:])
+	s.Add(c)
 }
 
 func (s *sweeper) compare(code []byte, w witness.Word) {
 	own, row := ownForm(code)
 	x, inst := goForm(code)
 	l := llvmForm(w)
-	s.probes++
-	if x.len != 0 && l.len != 0 {
-		s.both++
-	}
-	says := letters(own, x, l)
-	if says == "aaa" {
-		s.agree++
-		s.operands(code, &inst)
-		return
-	}
-	if says == "---" {
-		s.refuse++
-		return
-	}
-	if says[0] != '-' && says[1] != '-' {
+	if own.len != 0 && x.len != 0 {
 		s.operands(code, &inst)
 	}
-	name := strings.Fields(w.Text + " -")[0]
-	if name == "-" && x.len != 0 {
+	name := "-"
+	if x.len != 0 {
 		name = inst.Op.String()
 	}
-	for _, r := range s.rules {
-		if r.matches(row, name, says) {
-			r.hits++
-			s.reviewed++
-			return
-		}
-	}
-	if x.len != 0 && l.len != 0 {
-		if says[0] == '-' {
-			s.refused++
-		} else {
-			s.differ++
-		}
-	}
-	key := fmt.Sprintf("%s | %s %s", says, row, name)
-	f := s.open[key]
-	if f == nil {
-		f = &finding{about: fmt.Sprintf("%x: %v %+v, x/arch %v %+v, LLVM %q %+v", code, row, own, inst.String(), x, w.Text, l)}
-		s.open[key] = f
-	}
-	f.n++
-}
-
-// rule is a line SAYS | ROWS | MNEMONICS | WHY; * stands for any.
-type rule struct {
-	text        string
-	says        []string
-	rows, names []string
-	hits        int
-}
-
-func (r *rule) matches(row, name, says string) bool {
-	return slices.Contains(r.says, says) && anyOf(r.rows, row) && anyOf(r.names, name)
-}
-
-func anyOf(list []string, s string) bool {
-	return slices.ContainsFunc(list, func(p string) bool {
-		stem, ok := strings.CutSuffix(p, "*")
-		return p == s || ok && strings.HasPrefix(s, stem)
+	s.Judge(own, x, l, row, name, w, func() string {
+		return fmt.Sprintf("%x: %v %+v, x/arch %v %+v, LLVM %q %+v", code, row, own, inst.String(), x, w.Text, l)
 	})
-}
-
-func loadRules(t *testing.T) (rules []*rule) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/disagreements.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, line := range strings.Split(string(text), "\n") {
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		p := strings.SplitN(line, " | ", 4)
-		if len(p) != 4 {
-			t.Fatalf("disagreements.txt:%d: want SAYS | ROWS | MNEMONICS | WHY", i+1)
-		}
-		split := func(s string) []string { // names of rows have blanks, so they are apart by semicolons
-			return strings.Split(s, "; ")
-		}
-		rules = append(rules, &rule{text: line, says: strings.Fields(p[0]), rows: split(p[1]), names: split(p[2])})
-	}
-	return rules
-}
-
-// report logs the counts and fails for what has no line, and in a whole sweep for
-// lines that match nothing.
-func (s *sweeper) report(whole bool) {
-	s.flush()
-	t := s.t
-	t.Logf("%d words: %d agree, %d refused by all, %d reviewed", s.probes, s.agree, s.refuse, s.reviewed)
-	t.Logf("%d words that both know: %d of another form here, %d refused here, without a line", s.both, s.differ, s.refused)
-	for _, k := range slices.Sorted(maps.Keys(s.open)) {
-		t.Errorf("%s: %d, as %s", k, s.open[k].n, s.open[k].about)
-	}
-	for _, r := range s.rules {
-		if whole && r.hits == 0 {
-			t.Errorf("no longer true: %s", r.text)
-		}
-	}
 }
 
 // TestSweep asks about words of every row, and of no row.
@@ -391,7 +244,7 @@ func TestSweep(t *testing.T) {
 		s.add(binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]))
 	}
 	s.spaces(rnd, n)
-	s.report(full())
+	s.Report(full())
 }
 
 // TestSweepPrograms asks about the words of compiled C, in both orders.
@@ -410,7 +263,7 @@ func TestSweepPrograms(t *testing.T) {
 			for off := 0; off+8 <= len(code); off += 4 * step {
 				s.add(p.order.Uint32(code[off:]), p.order.Uint32(code[off+4:]))
 			}
-			s.report(false)
+			s.Report(false)
 		})
 	}
 }
