@@ -16,7 +16,8 @@ const explainHelp = `Decodes the bytes as one instruction after another, from --
 what it is, what a consumer must know about it (hazards: docs/hazards.md), and how
 it can be executed elsewhere: a plan for each form, or the reason why there is
 none (docs/format.md has the words). Code is a template whose relocs are zero,
-unless --slot says where it will be.
+unless --slot says where it will be; where no plan for near slots in general fits
+that one, a plan for its very distance is shown.
 
 All HEX arguments are joined; 0x, commas and colons between bytes are ignored.
 
@@ -207,6 +208,7 @@ func (q *question) run(t *fixups.Table) (rest []byte) {
 		}
 		e.Text = disassemble(t.Arch, e)
 		place(e, q.arch, q.slot)
+		q.placeExact(e, q.code[at:])
 		at += int(e.Len)
 	}
 	return nil
@@ -249,6 +251,36 @@ func place(e *fixups.Entry, a reloc.Arch, slot *uint64) {
 			v.Reason = fixups.ReasonOverlap
 		default:
 			copy(p.Code, code)
+		}
+	}
+}
+
+// placeExact asks again for what has no plan that serves the slot as one of many
+// near ones: at just its distance from the site there may be one, as where a
+// field counts in larger units, or backwards.
+func (q *question) placeExact(e *fixups.Entry, code []byte) {
+	if q.slot == nil || e.Reason != fixups.ReasonNone || q.w.env.Slots == reloc.SlotsRange {
+		return
+	}
+	i := q.arch.Info()
+	d := int64(*q.slot - e.PC)
+	if i.Bits == 32 || d < i.NearMin || d > i.NearMax {
+		return
+	}
+	env := q.w.env
+	env.Slots, env.SlotMin, env.SlotMax = reloc.SlotsRange, d, d
+	for k := range e.Forms {
+		v := &e.Forms[k]
+		if v.Far || v.Reason != fixups.ReasonNoReach && v.Reason != fixups.ReasonNoScratch {
+			continue
+		}
+		one := fixups.Entry{PC: e.PC, Len: e.Len, Forms: []fixups.Verdict{{Form: v.Form}}}
+		env.Forms = v.Form.Bit()
+		if reloc.Relocate(&one.Forms[0].Plan, q.arch, code, e.PC, &env) != nil {
+			continue
+		}
+		if place(&one, q.arch, q.slot); one.Forms[0].Reason != fixups.ReasonNoReach {
+			*v = one.Forms[0]
 		}
 	}
 }
