@@ -152,6 +152,7 @@ func TestPatch(t *testing.T) {
 		{0xd503233f, trap, both}, // paciasp
 		{0xd503237f, trap, both}, // pacibsp
 		{0xd50323bf, both, both}, // autiasp
+		{clrex, both, both},
 		{0xdac1a3fe, trap, both}, // paciasppc
 		{0xdac183fe, both, both}, // pacnbiasppc
 		{ldxr, 0, 0}, {stlxp, 0, 0}, {rseqSignature, 0, 0}, {movprfx, 0, 0}, {pacm, 0, 0},

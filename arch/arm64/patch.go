@@ -9,7 +9,7 @@ import (
 // can replace any instruction. The exceptions:
 //
 //   - Inside the window of an exclusive access a trap clears the monitor for ever,
-//     and so may a branch into a slot.
+//     and so may a branch into a slot. CLREX, which does that itself, is not inside.
 //   - Between the instructions of a memory copy or set, or behind a MOVPRFX or PACM,
 //     nothing else may stand: what the next instruction does would change.
 //   - The kernel compares the signature of a restartable sequence with the word in
@@ -23,7 +23,7 @@ func (a *Arch) Patch(in *reloc.Insn, env *reloc.Env) fixups.Patch {
 	switch {
 	case in.Class == fixups.ClassInvalid, uint32(in.Ext[0]) == rseqSignature:
 		return 0
-	case in.Hazards.Has(fixups.HazardExclusive), in.Hazards.Has(fixups.HazardAdjacent):
+	case in.Hazards.Has(fixups.HazardExclusive) && !endsWindow(uint32(in.Ext[0])), in.Hazards.Has(fixups.HazardAdjacent):
 		return 0
 	case isPad(in) && env.BTI != reloc.Off:
 		return fixups.PatchTrap
