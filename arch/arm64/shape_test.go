@@ -1,9 +1,11 @@
 package arm64
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/shapetest"
 	"github.com/xol-go/xol/reloc"
 )
 
@@ -37,73 +39,14 @@ func TestShapes(t *testing.T) {
 		for i, env := range []reloc.Env{{}, {Spill: true, AllowLost: true, ABI: reloc.ABICall},
 			{Return: fixups.ReturnsSlot, Biased: true}, {BTI: reloc.On, GCS: reloc.Off, Spill: true, OS: reloc.Darwin}, {Mode: reloc.ModeKernel, DataOrder: reloc.DataBig}} {
 			for _, w := range relativeWords {
-				if n := shapeHolds(t, pc, unhex(t, w.word), w.far, &env); n < 50 {
+				by := shapetest.Distances{Unit: 4, Far: w.far, Step: 4}
+				if strings.HasSuffix(w.word, "90") { // adrp counts in pages
+					by.Unit, by.Step = 1<<12, 1<<12
+				}
+				if n := shapetest.Holds(t, A64, pc, unhex(t, w.word), by, &env); n < 50 {
 					t.Errorf("%s, environment %d: %d distances", w.word, i, n)
 				}
 			}
 		}
 	}
-}
-
-// shapeHolds returns how many distances it has compared.
-func shapeHolds(t *testing.T, pc uint64, code []byte, far []int64, env *reloc.Env) int {
-	t.Helper()
-	a, unit := A64, int64(4)
-	if code[3]&0x9f == 0x90 { // adrp counts in pages
-		unit = 1 << 12
-	}
-	var in reloc.Insn
-	entry := func(e *fixups.Entry, d int64, pc uint64) (key [2]uint64, ok bool) {
-		if a.Decode(&in, code, pc) != nil {
-			t.Fatalf("%x", code)
-		}
-		b := a.Retarget(nil, &in, d)
-		if a.Decode(&in, b, pc) != nil || in.Target != pc+uint64(d) {
-			t.Fatalf("%x: %d becomes %x with %#x", code, d, b, in.Target-pc)
-		}
-		ok = a.ShapeKey(&in, &key) == reloc.ShapeKeyed
-		reloc.Describe(e, a, b, pc, env, true)
-		e.Reads, e.Writes, e.Kills = fixups.RegSet{}, fixups.RegSet{}, fixups.RegSet{}
-		return key, ok
-	}
-	enc := fixups.NewEncoder(&fixups.Table{Arch: a.info.Name, Layout: fixups.Layout{Bits: 64, Align: 4, Placing: a.info.Order(0)}})
-	var front, behind fixups.Entry
-	key, ok1 := entry(&front, 20*unit, pc)
-	key2, ok2 := entry(&behind, -20*unit, pc)
-	if !ok1 || !ok2 || key != key2 {
-		t.Fatalf("%x: keys %x %x", code, key, key2)
-	}
-	id, err := enc.Shape(&front, &behind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []fixups.Entry
-	for d := -40 * unit; d <= 40*unit; d += unit {
-		far = append(far, d)
-	}
-	for _, d := range far {
-		var e fixups.Entry
-		if k, ok := entry(&e, d, pc); !ok || k != key {
-			continue // planned for what it is
-		}
-		enc.Run(&fixups.Extent{Addr: pc, Code: e.Bytes}, []uint64{1}, []fixups.Site{{Shape: id, D: int64(e.Target - e.PC)}})
-		want = append(want, e)
-		pc += uint64(unit)
-	}
-	data, err := enc.Append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	view, err := fixups.OpenBinary(data)
-	if err != nil || view.Len() != len(want) {
-		t.Fatalf("%d entries, %v", len(want), err)
-	}
-	var got fixups.Entry
-	for i := range want {
-		r, _ := view.Find(want[i].PC)
-		if view.Entry(r, &got); !got.Equal(&want[i]) {
-			t.Fatalf("%x: D %d:\nshape %s\nalone %s", code, r.D, got.AppendJSON(nil, "", a.info.Regs), want[i].AppendJSON(nil, "", a.info.Regs))
-		}
-	}
-	return len(want)
 }

@@ -79,9 +79,11 @@ var Rules = []Rule{
 
 	// Supports: parsers, table generators, what tests share.
 	{Pkg: "internal/ehframe"},
+	{Pkg: "internal/gen/gentest", May: []string{"internal/gen", "internal/testenv"}},
 	{Pkg: "internal/gen/...", May: append([]string{"internal/gen/...", "corpus"}, contract...)},
 	{Pkg: "internal/consumer"},
 	{Pkg: "internal/layering"},
+	{Pkg: "internal/shapetest", May: contract},
 	{Pkg: "internal/testenv"},
 	{Pkg: "internal/witness", May: []string{"internal/testenv"}},
 	{Pkg: "examples/...", May: append([]string{"fixups/..."}, library...)},
