@@ -147,8 +147,13 @@ func (a *Arch) equal(t *testing.T, w uint64, i int, f fixups.Form) bool {
 
 // states runs the plan from states that differ in CTR and CR.
 func (k *trial) states() {
-	for _, ctr := range []uint64{0, 1, 2, 1<<32 + 1} {
-		for _, cr := range []uint64{0, 0xffffffff} {
+	ctrs, crs := []uint64{0, 1, 2, 1<<32 + 1}, []uint64{0, 0xffffffff}
+	if k.p.Form == fixups.FormEmulate {
+		bit := uint64(1) << (31 - k.in.Ext[0]>>16&31) // the one that the branch tests
+		ctrs, crs = append(ctrs, 1<<32, 1<<63, 1<<63+1, ^uint64(0)), append(crs, bit, 0xffffffff^bit)
+	}
+	for _, ctr := range ctrs {
+		for _, cr := range crs {
 			want := k.state(ctr, cr)
 			want.code, want.addr = k.in.Bytes[:k.in.Len], testSite
 			want.regs[pcReg] = testSite

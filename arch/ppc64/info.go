@@ -70,11 +70,15 @@ var branches = []reloc.Branch{
 // zones: below the stack pointer compiled C keeps up to 288 bytes (ELFv2 ABI,
 // 2.2.2.4; the same in ELFv1), and Go nothing. Linux delivers a signal 512 bytes below it in
 // both ABIs, whatever the language, and takes an interrupt in kernel mode 288
-// bytes below.
+// bytes below. Of other systems no more is known than what the ABI gives compilers.
 var zones = []reloc.Zone{
 	{Mode: reloc.ModeUser, OS: reloc.Linux, Lang: reloc.LangC, Zone: 288, Kept: 512},
 	{Mode: reloc.ModeUser, OS: reloc.Linux, Lang: reloc.LangGo, Zone: 0, Kept: 512},
 	{Mode: reloc.ModeKernel, OS: reloc.Linux, Lang: reloc.LangC, Zone: 288, Kept: 288},
+	{Mode: reloc.ModeUser, OS: reloc.Windows, Lang: reloc.LangC, Zone: 288, Kept: 288},
+	{Mode: reloc.ModeKernel, OS: reloc.Windows, Lang: reloc.LangC, Zone: 288, Kept: 288},
+	{Mode: reloc.ModeUser, OS: reloc.Darwin, Lang: reloc.LangC, Zone: 288, Kept: 288},
+	{Mode: reloc.ModeKernel, OS: reloc.Darwin, Lang: reloc.LangC, Zone: 288, Kept: 288},
 }
 
 var features = []reloc.Feature{

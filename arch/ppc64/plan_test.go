@@ -277,6 +277,8 @@ func TestABI(t *testing.T) {
 		{"38630001", reloc.Env{ABI: reloc.ABICall, Features: FeatureISA207, Spill: true}, tar, 8},
 		{"48000101", nearTo(spill), fixups.RegSet{}, 8},
 		{"48000101", nearTo(kernel), fixups.RegSet{}, 16},
+		{"48000101", reloc.Env{Slots: reloc.SlotsNear, Spill: true, OS: reloc.Darwin}, fixups.RegSet{}, 16},
+		{"48000101", reloc.Env{Slots: reloc.SlotsNear, Spill: true, OS: reloc.Windows, Mode: reloc.ModeKernel}, fixups.RegSet{}, 16},
 	} {
 		tt.env.Forms = fixups.FormJump.Bit()
 		for _, a := range orders {
@@ -299,6 +301,21 @@ func TestABI(t *testing.T) {
 		inKernel := reloc.Env{Forms: env.Forms, ABI: reloc.ABICall, Mode: reloc.ModeKernel, Spill: true, Features: FeatureISA207}
 		if _, _, err := a.planOf(t, testSite, "38630001", inKernel); reloc.ReasonOf(err) != fixups.ReasonNoScratch {
 			t.Errorf("%s in a kernel: %v", a.info.Name, err)
+		}
+	}
+}
+
+// TestZones: whatever the system, a spill is no nearer to the stack pointer than 288
+// bytes, which compiled code has to itself (ELFv2, 2.2.2.4).
+func TestZones(t *testing.T) {
+	for _, a := range orders {
+		for _, mode := range []reloc.Mode{reloc.ModeUser, reloc.ModeKernel} {
+			for _, os := range []reloc.OS{reloc.Linux, reloc.Windows, reloc.Darwin} {
+				env := reloc.Env{Mode: mode, OS: os}
+				if zone, kept := env.ZoneOf(a.info); zone != 288 || kept < 288 {
+					t.Errorf("%s, mode %d, system %d: %d, %d", a.info.Name, mode, os, zone, kept)
+				}
+			}
 		}
 	}
 }
