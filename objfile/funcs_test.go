@@ -368,7 +368,14 @@ func TestDescriptors(t *testing.T) {
 	img.add(&sec{name: ".rela.dyn", typ: elf.SHT_RELA, flags: ro, addr: 0x406000, data: rel})
 	d := func(name string, i, size uint64) tsym { return fsym(name, opd+24*i-text, size) }
 	img.symtab(d("a", 0, 0x20), d("b", 1, 0x20), d("c", 2, 0x20), fsym(".a", 0x20, 0x20).as(elf.STB_LOCAL), d("past", 3, 8))
-	if got := show(mustFuncs(t, img.open(t))); got != "a@20+20s b@40+20s c@60+20s" {
+	f := img.open(t)
+	if got := show(mustFuncs(t, f)); got != "a@20+20s b@40+20s c@60+20s" {
 		t.Error(got)
+	}
+	for at, want := range map[VAddr]VAddr{opd: text + 0x20, opd + 24: text + 0x40, opd + 48: text + 0x60,
+		opd - 1: 0, opd + 8: 0, opd + 16: 0, opd + 72: 0, text + 0x20: 0, 1<<64 - 1: 0} {
+		if code, ok := f.Descriptor(at); ok != (want != 0) || ok && code != want {
+			t.Errorf("%#x: %#x, %t, want %#x", at, code, ok, want)
+		}
 	}
 }

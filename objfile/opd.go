@@ -41,6 +41,18 @@ func (o *opd) entry(value uint64) uint64 {
 	return o.lay.word(o.data[value-o.addr:])
 }
 
+// Descriptor returns the address of the code that the function descriptor at a
+// names, and whether there is one: in 64-bit Power's first ABI, symbols have the
+// addresses of descriptors.
+func (f *File) Descriptor(a VAddr) (code VAddr, ok bool) {
+	o, err := f.readOPD()
+	if err != nil || o == nil {
+		return 0, false
+	}
+	v := o.entry(uint64(a))
+	return VAddr(v), v != uint64(a) && f.inCode(v, 4)
+}
+
 // localEntry returns how far behind a function's global entry its local one
 // lies, in bytes: the top three bits of st_other in 64-bit Power's second ABI
 // ("Power Architecture 64-Bit ELF V2 ABI" section 3.4.1). Callers in the same

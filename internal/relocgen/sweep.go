@@ -204,6 +204,9 @@ func (j *job) missing(seen map[uint64]bool, gaps []fixups.Range) error {
 		case err == nil && !j.pick.hasFunc(fn):
 			return usagef("--addr %#x is in %s, which --func does not name", a, name(fn))
 		case err != nil:
+			if code, ok := j.file.Descriptor(objfile.VAddr(a)); ok {
+				return inputErr(fmt.Errorf("%s: %#x: %w: a descriptor of the function at %#x", j.file.Path, a, fixups.ReasonData, uint64(code)))
+			}
 			return inputErr(fmt.Errorf("%s: %#x: %w: in no known function", j.file.Path, a, fixups.ReasonData))
 		case !inCode(j.file, fn, a):
 			return inputErr(fmt.Errorf("%s: %#x: %w in %s", j.file.Path, a, fixups.ReasonData, name(fn)))
