@@ -13,6 +13,10 @@ type Scanner interface {
 	// have a say about its neighbours (a trap, a shadow). Sixteen more bytes of text
 	// have to follow each part, whatever they are. Parts ascend and do not overlap.
 	//
+	// Where [Info.NeedsContext] is set it stops only at what does not decode: the
+	// context of an instruction is text[From:End], and where [Contexter] would
+	// object, or add a hazard, the site is ScanOwn.
+	//
 	// Of the instructions that it has walked over it sets the bits in s.Starts, and
 	// appends those to s.Sites that are not ShapeCopy, part after part; Shape is
 	// what Key would return for them.
@@ -27,11 +31,14 @@ type Scanner interface {
 }
 
 // ScanPart is code that a [Scanner] walks: text[At:End], where an instruction of
-// address PC begins. Scan sets the other fields: Stop is where the next instruction
-// starts, Sites how many sites the part has, and Own how many of these are ScanOwn.
+// address PC begins. From, which is not behind At, is where the code begins that may
+// have a say about it: the function. Scan sets the other fields: Stop is where the
+// next instruction starts, Sites how many sites the part has, and Own how many of
+// these are ScanOwn.
 type ScanPart struct {
 	PC            uint64
-	At, End, Stop int
+	From, At, End int
+	Stop          int
 	Sites, Own    int
 }
 
@@ -42,7 +49,8 @@ type Scan struct {
 	Copies uint32        // bit n: an instruction of n bytes is ShapeCopy
 }
 
-// ScanOwn stands for the number of a key where [Shaper.ShapeKey] says ShapeOwn.
+// ScanOwn stands for the number of a key where [Shaper.ShapeKey] says ShapeOwn, or
+// neighbours have a say.
 const ScanOwn fixups.ShapeID = 1<<32 - 1
 
 // ScanKey is a key and the first instruction that had it.

@@ -66,10 +66,11 @@ func (a *Arch) ShapeKey(in *reloc.Insn, key *[2]uint64) reloc.ShapeKind {
 	return reloc.ShapeKeyed
 }
 
-// Retarget implements [reloc.Shaper].
+// Retarget implements [reloc.Shaper] and [reloc.ScanShaper].
 func (a *Arch) Retarget(dst []byte, in *reloc.Insn, d int64) []byte {
 	w, f := uint32(in.Ext[0]), familyOf(in)
 	switch lsb, bits := fieldOf(f); {
+	case !in.HasTarget():
 	case bits > 0:
 		mask := uint32(1<<bits-1) << lsb
 		w = w&^mask | uint32(d>>2)<<lsb&mask

@@ -66,15 +66,16 @@ func movesSPR(in *reloc.Insn) bool {
 	return in.Ext[0]&0xfc0003fe == wordMTSPR&^1 || in.Ext[0]&0xfc0003fe == wordMFSPR&^1
 }
 
-// Retarget implements [reloc.Shaper].
+// Retarget implements [reloc.Shaper] and [reloc.ScanShaper].
 func (a *Arch) Retarget(dst []byte, in *reloc.Insn, d int64) []byte {
 	w, v := in.Ext[0], uint64(d)
-	switch familyOf(in) {
-	case famB:
+	switch f := familyOf(in); {
+	case !in.HasTarget():
+	case f == famB:
 		w = w&^fieldLI | v&fieldLI
-	case famBC:
+	case f == famBC:
 		w = w&^fieldBD | v&fieldBD
-	case famAddPCIS:
+	case f == famAddPCIS:
 		v = (v - 4) >> 16
 		w = w&^fieldPCIS | v&0xffc0 | v>>1&31<<16 | v&1
 	default:

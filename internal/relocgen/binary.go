@@ -195,8 +195,7 @@ type binaryWorker struct {
 	own     int             // number of them
 	lens    uint32          // lengths of plain copies that were met
 	shaper  reloc.ScanShaper
-	scanner reloc.Scanner // nil: instructions are decoded one by one
-	keyer   *keyer        // nil: without a scanner every site is described
+	scanner reloc.Scanner // nil: every site is described
 	scan    reloc.Scan
 	exts    []fixups.Extent
 	parts   []reloc.ScanPart  // of each of exts, which have no Code yet
@@ -222,8 +221,7 @@ func (j *job) newBinaryWorker() *binaryWorker {
 	dead := !w.env.Dead.IsEmpty() || w.env.ABI == reloc.ABIEntry
 	switch {
 	case !j.pick.all() || j.slot != nil || w.env.ExecuteOnly || dead || w.env.Slots == reloc.SlotsRange:
-	case j.arch.Info().NeedsContext:
-		w.keyer = newKeyer(j.arch, &w.env)
+	case j.arch.Info().NeedsContext && w.env.BTI == reloc.On: // whether a target is a landing pad matters, too
 	case ok:
 		w.shaper, w.scanner = shaper, shaper.NewScanner()
 	}
@@ -261,7 +259,7 @@ func (w *binaryWorker) functions() error {
 			x := fixups.Extent{Addr: uint64(r.Addr), Func: fn.Name, At: uint64(r.Addr - fn.Addr)}
 			x.Offset, x.InFile = offsetOf(w.j.file, uint64(r.Addr))
 			w.exts = append(w.exts, x)
-			w.parts = append(w.parts, reloc.ScanPart{PC: x.Addr, At: at, End: at + size})
+			w.parts = append(w.parts, reloc.ScanPart{PC: x.Addr, From: at, At: at, End: at + size})
 		}
 	}
 	if w.scanner != nil {
@@ -308,7 +306,7 @@ func (w *binaryWorker) extent(x *fixups.Extent, part *reloc.ScanPart, first int)
 			return nil
 		}
 		if w.scanner != nil {
-			w.again[0] = reloc.ScanPart{PC: x.Addr, At: part.End - len(x.Code), End: part.End}
+			w.again[0] = reloc.ScanPart{PC: x.Addr, From: part.From, At: part.End - len(x.Code), End: part.End}
 			part, first = &w.again[0], len(w.scan.Sites)
 			w.scanner.Scan(&w.scan, w.p.text, w.again[:])
 		}
@@ -400,7 +398,7 @@ func (w *binaryWorker) scanRun(x *fixups.Extent, part *reloc.ScanPart, first int
 	}
 	if size > 0 {
 		starts := w.startRun(size)
-		cutBits(starts, w.p.marks, part.At, size)
+		cutUnits(starts, w.p.marks, part.At, size, w.units(64))
 		w.addRun(x, size, len(starts), first, to)
 	}
 	return size, nil
@@ -420,6 +418,36 @@ func cutBits(dst, src []uint64, at, n int) {
 	if n&63 != 0 {
 		dst[len(dst)-1] &= 1<<(n&63) - 1
 	}
+}
+
+// cutUnits is cutBits for starts in units, of which 64 bytes have n, a power of two.
+func cutUnits(dst, src []uint64, at, size, n int) {
+	if n == 64 {
+		cutBits(dst, src, at, size)
+		return
+	}
+	for i, from := 0, 0; from < size; i++ {
+		dst[i] = 0
+		for to := 0; to < 64 && from < size; to += n {
+			var w [1]uint64
+			cutBits(w[:], src, at+from, min(size-from, 64))
+			for size := 64; size > n; size /= 2 {
+				w[0] = everyOther(w[0])
+			}
+			dst[i] |= w[0] << to
+			from += 64
+		}
+	}
+}
+
+// everyOther puts the bits of even numbers of x side by side.
+func everyOther(x uint64) uint64 {
+	x &= 0x5555555555555555
+	x = (x | x>>1) & 0x3333333333333333
+	x = (x | x>>2) & 0x0f0f0f0f0f0f0f0f
+	x = (x | x>>4) & 0x00ff00ff00ff00ff
+	x = (x | x>>8) & 0x0000ffff0000ffff
+	return (x | x>>16) & 0xffffffff
 }
 
 // scanRest describes what the scanner has left of a part one by one, and has it go
@@ -468,7 +496,7 @@ func (w *binaryWorker) scanRest(x *fixups.Extent, part *reloc.ScanPart) (own int
 func (w *binaryWorker) scanOn(part *reloc.ScanPart) (own int) {
 	at := part.Stop - part.At
 	known := len(w.scan.Sites)
-	w.rest[0] = reloc.ScanPart{PC: part.PC + uint64(at), At: part.Stop, End: part.End}
+	w.rest[0] = reloc.ScanPart{PC: part.PC + uint64(at), From: part.From, At: part.Stop, End: part.End}
 	w.scanner.Scan(&w.scan, w.p.text, w.rest[:])
 	for i := range w.scan.Sites[known:] {
 		w.scan.Sites[known+i].Off += uint32(at)
@@ -553,20 +581,15 @@ func (w *binaryWorker) describeRuns(x *fixups.Extent) (int, error) {
 		if reloc.DecodeFor(&w.in, w.j.arch, x.Code[at:], pc, &w.env) != nil {
 			break
 		}
-		keyed := w.keyer != nil && w.keyer.keyOf(&w.in, &w.env, &w.key)
-		if !keyed {
-			w.describe(&w.entry, x.Code[at:], pc, &w.env)
-		}
-		if keyed || w.j.pick.wants(&w.entry) {
+		w.describe(&w.entry, x.Code[at:], pc, &w.env)
+		if w.j.pick.wants(&w.entry) {
 			if from < 0 {
 				from, before = at, len(w.scan.Sites)
 				starts = w.startRun(len(x.Code) - at)
 			}
 			unit := w.units(at - from)
 			starts[unit>>6] |= 1 << (unit & 63)
-			if keyed {
-				w.keyed(at - from)
-			} else if err := w.described(at - from); err != nil {
+			if err := w.described(at - from); err != nil {
 				return at, err
 			}
 		} else {
@@ -578,22 +601,6 @@ func (w *binaryWorker) describeRuns(x *fixups.Extent) (int, error) {
 		}
 	}
 	return at, nil
-}
-
-// keyed adds the site of w.in, which has a key and is at off in its run.
-func (w *binaryWorker) keyed(off int) {
-	if w.keyer.copies {
-		if bit := uint32(1) << w.in.Len; w.lens&bit == 0 {
-			w.lens |= bit
-			w.p.shapes.copies = append(w.p.shapes.copies, w.in)
-		}
-		return
-	}
-	site := fixups.Site{Off: uint32(off), Shape: w.keyer.number(&w.in, &w.key)}
-	if w.in.HasTarget() {
-		site.D = int64(w.in.Target - w.in.PC)
-	}
-	w.scan.Sites = append(w.scan.Sites, site)
 }
 
 // described adds the site of w.entry, which is at off in its run.
@@ -622,11 +629,8 @@ func (w *binaryWorker) described(off int) error {
 // any more, while this worker goes on behind the ends of the slices.
 func (w *binaryWorker) finish() {
 	w.p.shapes.worker = w
-	switch {
-	case w.scanner != nil:
+	if w.scanner != nil {
 		w.p.shapes.keys = w.scanner.Keys()
-	case w.keyer != nil:
-		w.p.shapes.keys = w.keyer.keys[:len(w.keyer.keys):len(w.keyer.keys)]
 	}
 	if w.own > 0 {
 		w.p.shapes.own, w.own = w.enc.Shapes(), 0

@@ -31,6 +31,29 @@ func TestBinaryDeterministic(t *testing.T) {
 	}
 }
 
+// TestCutUnits: the bits of every word, and nothing else, wherever they begin.
+func TestCutUnits(t *testing.T) {
+	for _, unit := range []int{1, 2, 4} {
+		for at := range 130 {
+			for size := unit; size < 700; size += unit * (1 + size/37) {
+				src := make([]uint64, (at+size)/64+2)
+				for i := range src {
+					src[i] = 0x9e3779b97f4a7c15 * uint64(at+size+i+1)
+				}
+				dst := make([]uint64, (size/unit+63)/64)
+				cutUnits(dst, src, at, size, 64/unit)
+				for i := range 64 * len(dst) {
+					bit := at + i*unit
+					want := i < size/unit && src[bit/64]>>(bit%64)&1 != 0
+					if got := dst[i/64]>>(i%64)&1 != 0; got != want {
+						t.Fatalf("unit %d, %d bits from %d on: bit %d is %v", unit, size, at, i, got)
+					}
+				}
+			}
+		}
+	}
+}
+
 // relatives are instructions with a field for D, zero here, of all lengths of field
 // and plans that there are.
 func relatives(a *x86.Arch) [][]byte {
