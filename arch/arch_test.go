@@ -11,6 +11,7 @@ import (
 	"github.com/xol-go/xol/arch/ppc64"
 	"github.com/xol-go/xol/arch/x86"
 	"github.com/xol-go/xol/corpus"
+	"github.com/xol-go/xol/internal/testenv"
 	"github.com/xol-go/xol/reloc"
 	"github.com/xol-go/xol/reloc/reloctest"
 )
@@ -67,17 +68,21 @@ func TestRows(t *testing.T) {
 		name := a.Info().Name
 		t.Run(name, func(t *testing.T) {
 			reloctest.TestArch(t, a, &reloctest.Options{
-				Inputs: thin(rows(name), 8), Random: -1, AllRows: !testing.Short(), SkipRow: otherMode(name),
+				Inputs: thin(rows(name), 8), Random: -1, AllRows: !short(), SkipRow: otherMode(name),
 				Envs: []reloc.Env{{}, {Slots: reloc.SlotsNear, Spill: true}},
 			})
 		})
 	}
 }
 
-// thin keeps a part of the inputs where tests are to be short (other byte
-// orders and word sizes run under an emulator).
+// short reports whether a part of the inputs is enough: other byte orders and word
+// sizes run under an emulator, and the race detector takes ten times as long for
+// what it sees in any part.
+func short() bool { return testing.Short() || testenv.Race }
+
+// thin keeps a part of the inputs where tests are to be short.
 func thin(in [][]byte, part int) [][]byte {
-	if !testing.Short() {
+	if !short() {
 		return in
 	}
 	var out [][]byte
