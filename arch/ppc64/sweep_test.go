@@ -220,16 +220,14 @@ func (s *sweeper) compare(code []byte, w witness.Word) {
 
 // TestSweep asks about words of every row, and of no row.
 func TestSweep(t *testing.T) {
-	if testenv.Race {
-		t.Skip("compares in one goroutine; runs without the race detector")
+	if testing.Short() || testenv.Race {
+		t.Skip("asks other decoders in one goroutine: long, and only from their own host")
 	}
 	s := newSweeper(t)
 	rnd := rand.New(rand.NewPCG(testenv.Seed(t), 2))
 	n := 100_000
 	if full() {
 		n = 10_000_000
-	} else if testing.Short() {
-		n = 10_000
 	}
 	if v, err := strconv.Atoi(os.Getenv("XOL_WORDS")); err == nil {
 		n = v
@@ -249,8 +247,8 @@ func TestSweep(t *testing.T) {
 
 // TestSweepPrograms asks about the words of compiled C, in both orders.
 func TestSweepPrograms(t *testing.T) {
-	if testenv.Race {
-		t.Skip("compares in one goroutine; runs without the race detector")
+	if testing.Short() || testenv.Race {
+		t.Skip("asks other decoders in one goroutine: long, and only from their own host")
 	}
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -271,8 +269,8 @@ func TestSweepPrograms(t *testing.T) {
 // TestSweepBranches asks x/arch about direct branches with all displacements and
 // all BO, and about addpcis with all immediates: 2^26 words of opcodes 16 and 18 each, and 2^21.
 func TestSweepBranches(t *testing.T) {
-	if testenv.Race {
-		t.Skip("compares in one goroutine; runs without the race detector")
+	if testing.Short() || testenv.Race {
+		t.Skip("asks other decoders in one goroutine: long, and only from their own host")
 	}
 	step := uint32(1009) // prime, so that all fields vary
 	if full() {
