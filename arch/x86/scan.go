@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/scankeys"
 	"github.com/xol-go/xol/reloc"
 )
 
@@ -33,17 +34,8 @@ type scanner struct {
 	group   group
 	stretch [1]reloc.ScanPart // of a long part
 	direct  [4 * 512]uint32   // number of a key plus 1 by map and opcode, of branches by addressClass too; none has a prefix
-	slots   []keySlot         // a hash table, half full at most
-	shift   uint8             // 64 less the log2 of its size
-	keys    []reloc.ScanKey
-	in      reloc.Insn // what was decoded last
-}
-
-// keySlot is a place in the hash table; n is the number of the key plus 1, 0 in an
-// empty one.
-type keySlot struct {
-	key [2]uint64
-	n   uint32
+	scankeys.Table
+	in reloc.Insn // what was decoded last
 }
 
 // scanOp is what is known of an opcode, in 8 bytes. What stands for a choice is a
@@ -115,7 +107,7 @@ func (a *Arch) NewScanner() reloc.Scanner {
 		}
 	}
 	s.ops[0x0f] = scanOp{kind: s.kind(kindSlow)}
-	s.grow(10)
+	s.Grow(10)
 	return s
 }
 
@@ -287,7 +279,7 @@ func (s *scanner) find(b []byte, pc, kind, size, field, width, class uint64) uin
 		clearBytes(&key, int(field), int(width))
 		key[1] |= class << 56
 	}
-	n := s.lookup(&key)
+	n := s.Lookup(&key)
 	if n == 0 {
 		var in reloc.Insn
 		s.a.Decode(&in, b, pc)
@@ -302,50 +294,4 @@ func (s *scanner) find(b []byte, pc, kind, size, field, width, class uint64) uin
 		s.direct[class>>1<<9|256|uint64(b[1])] = n
 	}
 	return n
-}
-
-// Key implements [reloc.Scanner].
-func (s *scanner) Key(in *reloc.Insn, key *[2]uint64) fixups.ShapeID {
-	if n := s.lookup(key); n != 0 {
-		return fixups.ShapeID(n - 1)
-	}
-	s.keys = append(s.keys, reloc.ScanKey{Key: *key, Insn: *in})
-	if 2*len(s.keys) > len(s.slots) {
-		s.grow(64 - s.shift + 1)
-	} else {
-		s.insert(key, uint32(len(s.keys)))
-	}
-	return fixups.ShapeID(len(s.keys) - 1)
-}
-
-// Keys implements [reloc.Scanner].
-func (s *scanner) Keys() []reloc.ScanKey { return s.keys[:len(s.keys):len(s.keys)] }
-
-func (s *scanner) hash(key *[2]uint64) uint64 {
-	return (key[0] ^ key[1]*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd >> (s.shift & 63)
-}
-
-func (s *scanner) lookup(key *[2]uint64) uint32 {
-	for i := s.hash(key); ; i++ {
-		slot := &s.slots[i&uint64(len(s.slots)-1)]
-		if slot.n == 0 || slot.key == *key {
-			return slot.n
-		}
-	}
-}
-
-func (s *scanner) insert(key *[2]uint64, n uint32) {
-	i := s.hash(key)
-	for s.slots[i&uint64(len(s.slots)-1)].n != 0 {
-		i++
-	}
-	s.slots[i&uint64(len(s.slots)-1)] = keySlot{*key, n}
-}
-
-// grow makes a new hash table of 1<<bits slots.
-func (s *scanner) grow(bits uint8) {
-	s.slots, s.shift = make([]keySlot, 1<<bits), 64-bits
-	for i := range s.keys {
-		s.insert(&s.keys[i].Key, uint32(i+1))
-	}
 }

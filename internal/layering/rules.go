@@ -48,8 +48,9 @@ var Rules = []Rule{
 	{Pkg: "reloc", May: leaf},
 	{Pkg: "reloc/...", May: contract},
 	{Pkg: "arch", May: ports},
-	{Pkg: "arch/...", May: append([]string{"self/...", "internal/wordscan"}, contract...)},
-	{Pkg: "internal/wordscan", May: contract},
+	{Pkg: "arch/...", May: append([]string{"self/...", "internal/wordscan", "internal/scankeys"}, contract...)},
+	{Pkg: "internal/wordscan", May: append([]string{"internal/scankeys"}, contract...)},
+	{Pkg: "internal/scankeys", May: contract},
 
 	// What is built on the ports. None of it needs anything but the standard
 	// library, so importing it adds nothing to an importer's module graph.

@@ -10,6 +10,7 @@ package wordscan
 
 import (
 	"github.com/xol-go/xol/fixups"
+	"github.com/xol-go/xol/internal/scankeys"
 	"github.com/xol-go/xol/reloc"
 )
 
@@ -68,7 +69,7 @@ type Scanner struct {
 	key   [2]uint64
 	notes []uint32
 	windows
-	table
+	scankeys.Table
 }
 
 var _ reloc.Scanner = (*Scanner)(nil)
@@ -78,7 +79,7 @@ var _ reloc.Scanner = (*Scanner)(nil)
 func New(port Port, near int) *Scanner {
 	s := &Scanner{windows: newWindows(port, near)}
 	s.env.Code = &s.text
-	s.grow(10)
+	s.Grow(10)
 	return s
 }
 
@@ -205,7 +206,7 @@ func (s *Scanner) site(out *reloc.Scan, p *reloc.ScanPart, code []byte, at int) 
 // number returns the number of s.key, which is that of the instruction at the start
 // of code.
 func (s *Scanner) number(code []byte, pc uint64) fixups.ShapeID {
-	if n := s.lookup(&s.key); n != 0 {
+	if n := s.Lookup(&s.key); n != 0 {
 		return fixups.ShapeID(n - 1)
 	}
 	s.port.Decode(&s.in, code, pc)

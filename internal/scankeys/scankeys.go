@@ -1,12 +1,15 @@
-package wordscan
+// Package scankeys numbers the keys that scanners of code find: the part of a
+// [reloc.Scanner] that is the same for all instruction sets.
+package scankeys
 
 import (
 	"github.com/xol-go/xol/fixups"
 	"github.com/xol-go/xol/reloc"
 )
 
-// table numbers keys. It is a hash table with open addresses, half full at most.
-type table struct {
+// Table numbers keys. It is a hash table with open addresses, half full at most.
+// Grow makes the first one. It serves one goroutine.
+type Table struct {
 	slots []slot
 	shift uint8 // 64 less the log2 of its size
 	keys  []reloc.ScanKey
@@ -19,13 +22,13 @@ type slot struct {
 }
 
 // Key implements [reloc.Scanner].
-func (t *table) Key(in *reloc.Insn, key *[2]uint64) fixups.ShapeID {
-	if n := t.lookup(key); n != 0 {
+func (t *Table) Key(in *reloc.Insn, key *[2]uint64) fixups.ShapeID {
+	if n := t.Lookup(key); n != 0 {
 		return fixups.ShapeID(n - 1)
 	}
 	t.keys = append(t.keys, reloc.ScanKey{Key: *key, Insn: *in})
 	if 2*len(t.keys) > len(t.slots) {
-		t.grow(64 - t.shift + 1)
+		t.Grow(64 - t.shift + 1)
 	} else {
 		t.insert(key, uint32(len(t.keys)))
 	}
@@ -33,13 +36,14 @@ func (t *table) Key(in *reloc.Insn, key *[2]uint64) fixups.ShapeID {
 }
 
 // Keys implements [reloc.Scanner].
-func (t *table) Keys() []reloc.ScanKey { return t.keys[:len(t.keys):len(t.keys)] }
+func (t *Table) Keys() []reloc.ScanKey { return t.keys[:len(t.keys):len(t.keys)] }
 
-func (t *table) hash(key *[2]uint64) uint64 {
+func (t *Table) hash(key *[2]uint64) uint64 {
 	return (key[0] ^ key[1]*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd >> (t.shift & 63)
 }
 
-func (t *table) lookup(key *[2]uint64) uint32 {
+// Lookup returns the number of a key plus 1, 0 if it has none yet.
+func (t *Table) Lookup(key *[2]uint64) uint32 {
 	for i := t.hash(key); ; i++ {
 		s := &t.slots[i&uint64(len(t.slots)-1)]
 		if s.n == 0 || s.key == *key {
@@ -48,7 +52,7 @@ func (t *table) lookup(key *[2]uint64) uint32 {
 	}
 }
 
-func (t *table) insert(key *[2]uint64, n uint32) {
+func (t *Table) insert(key *[2]uint64, n uint32) {
 	i := t.hash(key)
 	for t.slots[i&uint64(len(t.slots)-1)].n != 0 {
 		i++
@@ -56,8 +60,8 @@ func (t *table) insert(key *[2]uint64, n uint32) {
 	t.slots[i&uint64(len(t.slots)-1)] = slot{*key, n}
 }
 
-// grow makes a new table of 1<<bits slots.
-func (t *table) grow(bits uint8) {
+// Grow makes a new table of 1<<bits slots.
+func (t *Table) Grow(bits uint8) {
 	t.slots, t.shift = make([]slot, 1<<bits), 64-bits
 	for i := range t.keys {
 		t.insert(&t.keys[i].Key, uint32(i+1))
